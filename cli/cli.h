@@ -151,15 +151,13 @@ enum dx_code cli_open_spool(struct cli *cli, struct dx_err *err) DX_MUST_USE;
 /*
  * Opens the spool. If the caller may not read it, cli_each_job() and
  * cli_read_job() request the caller's own jobs from docextractd: E_NOT_FOUND if
- * it is not running. `finished` is called for jobs in finished/, `unfinished`
- * for all others and for the list of docextractd, which omits old jobs for a
- * list (cli->is_listing) without --all. `name` is for cli_read_job(), and
- * begins with the key of the job; a key may be repeated.
+ * it is not running. Its list omits old jobs for a list
+ * (cli->is_listing) without --all, and all jobs of its list are of
+ * DX_SPOOL_JOBS. `name` is for cli_read_job(), and begins with the key of the
+ * job; a key may be repeated.
  */
 enum dx_code cli_open_jobs(struct cli *cli, struct dx_err *err) DX_MUST_USE;
-typedef enum dx_code cli_each(void *ctx, const char *name);
-enum dx_code cli_each_job(struct cli *cli, cli_each *unfinished,
-                          cli_each *finished, void *ctx,
+enum dx_code cli_each_job(struct cli *cli, dx_spool_visit *each, void *ctx,
                           struct dx_err *err) DX_MUST_USE;
 
 /* name: may be a key. E_NOT_FOUND: it was removed or moved; E_DAMAGED. */

@@ -224,12 +224,23 @@ static bool is_wanted(const struct cli *cli, const struct dx_job *job)
          (cli->service == NULL || strcmp(cli->service, job->service) == 0);
 }
 
-static enum dx_code list_unfinished(void *ctx, const char *name)
+/* Of finished jobs, reads only the recent ones, because there may be many. */
+static enum dx_code list_job(void *ctx, enum dx_spool_part part,
+                             const char *name)
 {
   struct list *list = ctx;
   struct dx_job *job;
-  enum dx_code code = cli_read_job(list->cli, name, &job, list->err);
+  enum dx_code code;
+  int64_t age;
 
+  if (part == DX_SPOOL_FINISHED && !list->cli->all) {
+    age = dx_spool_finished_ms(&list->cli->spool, name);
+    if (age > DX_STATUS_RECENT_MS && age != INT64_MAX) {
+      list->old++;
+      return DX_OK;
+    }
+  }
+  code = cli_read_job(list->cli, name, &job, list->err);
   if (code == DX_E_NOT_FOUND) /* removed or picked up meanwhile */
     return DX_OK;
   if (code == DX_E_DAMAGED) {
@@ -240,19 +251,6 @@ static enum dx_code list_unfinished(void *ctx, const char *name)
     code = add_job(list, job);
   dx_job_free(&job);
   return code;
-}
-
-/* Reads only the recent jobs, because there may be many. */
-static enum dx_code list_finished(void *ctx, const char *key)
-{
-  struct list *list = ctx;
-  int64_t age = dx_spool_finished_ms(&list->cli->spool, key);
-
-  if (!list->cli->all && age > DX_STATUS_RECENT_MS && age != INT64_MAX) {
-    list->old++;
-    return DX_OK;
-  }
-  return list_unfinished(ctx, key);
 }
 
 static int by_key(const void *a, const void *b)
@@ -295,7 +293,7 @@ static enum dx_code read_list(struct list *list, struct dx_err *err)
   list->err = err;
   list->is_driven =
       list->cli->asks || dx_spool_daemon(list->cli->spool.dirfd) != 0;
-  code = cli_each_job(list->cli, list_unfinished, list_finished, list, err);
+  code = cli_each_job(list->cli, list_job, list, err);
   sort_rows(list, by_key);
   list->digits = KEY_DIGITS;
   list->width = cli_count_characters(header.name);

@@ -35,12 +35,14 @@ static void say_nothing(const struct dx_message *message)
   (void)message;
 }
 
-static enum dx_code purge_found(void *ctx, const char *name)
+static enum dx_code purge_found(void *ctx, enum dx_spool_part part,
+                                const char *name)
 {
   struct purge *p = ctx;
   struct dx_job *job = NULL;
   enum dx_code code = cli_read_job(p->cli, name, &job, p->err);
 
+  (void)part;
   if (cli_stop_came()) {
     code = dx_fail(p->err, DX_E_STOPPED, 0, "stopped");
   } else if (code == DX_OK && may_remove(p, job)) {
@@ -103,7 +105,7 @@ enum dx_code verb_purge(struct cli *cli, struct dx_err *err)
   cli_stop_catch();
   if (cli->arg_count > 0)
     return cli_each_argument(cli, purge_one, &p, err);
-  code = cli_each_job(cli, purge_found, purge_found, &p, err);
+  code = cli_each_job(cli, purge_found, &p, err);
   printf("%s %zu finished job%s\n", cli->dry_run ? "Would remove" : "Removed",
          p.removed, p.removed == 1 ? "" : "s");
   print_kept(p.unfinished, "unfinished");

@@ -193,12 +193,14 @@ static void test_services(const struct cli *cli)
 
 /* ---- jobs ---- */
 
-static enum dx_code count_job(void *ctx, const char *name)
+static enum dx_code count_job(void *ctx, enum dx_spool_part part,
+                              const char *name)
 {
   struct count *c = ctx;
   struct dx_job *job;
   size_t i = 0;
 
+  (void)part;
   if (cli_read_job(c->cli, name, &job, NULL) != DX_OK) {
     c->unreadable++;
     return DX_OK;
@@ -225,7 +227,7 @@ static void print_jobs(struct cli *cli, enum dx_code code)
   if (code == DX_OK)
     code = dx_spool_open(cli->config->spool_dir, &cli->spool, &err);
   if (code == DX_OK)
-    code = cli_each_job(cli, count_job, count_job, &c, &err);
+    code = cli_each_job(cli, count_job, &c, &err);
   if (code != DX_OK) {
     printf("  cannot be read: %s\n", dx_code_name(code));
     return;

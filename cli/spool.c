@@ -74,34 +74,18 @@ static const char *key_of(const struct dx_json *line)
   return key != NULL ? key : "";
 }
 
-enum dx_code cli_each_job(struct cli *cli, cli_each *unfinished,
-                          cli_each *finished, void *ctx, struct dx_err *err)
+enum dx_code cli_each_job(struct cli *cli, dx_spool_visit *each, void *ctx,
+                          struct dx_err *err)
 {
-  /* In the order in which jobs move, so that none is missed. */
-  static const enum dx_spool_part parts[] = {DX_SPOOL_NEW, DX_SPOOL_JOBS,
-                                             DX_SPOOL_FINISHED};
-  enum dx_code code = DX_OK;
-  const char *name;
-  char *names;
-  size_t i;
+  enum dx_code code;
 
-  if (cli->asks) {
-    code = ask_jobs(cli, err);
-    for (cli->job = dx_json_first(cli->jobs); code == DX_OK && cli->job != NULL;
-         cli->job = dx_json_next(cli->job))
-      if (dx_is_key(key_of(cli->job)))
-        code = unfinished(ctx, key_of(cli->job));
-    return code;
-  }
-  for (i = 0; code == DX_OK && i < 3; i++) {
-    names = dx_spool_names(&cli->spool, parts[i], err);
-    code = names != NULL ? DX_OK : err->code;
-    for (name = names; names != NULL && code == DX_OK && *name != '\0';
-         name = dx_next_name(name))
-      code = parts[i] == DX_SPOOL_FINISHED ? finished(ctx, name)
-                                           : unfinished(ctx, name);
-    free(names);
-  }
+  if (!cli->asks)
+    return dx_spool_each(&cli->spool, DX_SPOOL_NEW, each, ctx, err);
+  code = ask_jobs(cli, err);
+  for (cli->job = dx_json_first(cli->jobs); code == DX_OK && cli->job != NULL;
+       cli->job = dx_json_next(cli->job))
+    if (dx_is_key(key_of(cli->job)))
+      code = each(ctx, DX_SPOOL_JOBS, key_of(cli->job));
   return code;
 }
 
@@ -171,13 +155,15 @@ bool cli_is_job_name(const char *text)
 
 /* Queue names are case-insensitive, as in CUPS. An unreadable job is not found
  * by its name. */
-static enum dx_code compare_job(void *ctx, const char *stored)
+static enum dx_code compare_job(void *ctx, enum dx_spool_part part,
+                                const char *stored)
 {
   char name[CLI_CUPS_NAME_BYTES], key[DX_KEY_BYTES], at[DX_TIME_BYTES] = "";
   struct search *s = ctx;
   struct dx_job *job;
   bool fits;
 
+  (void)part;
   (void)snprintf(key, sizeof(key), "%s", stored);
   if (s->by_name) {
     if (cli_read_job(s->cli, stored, &job, NULL) != DX_OK)
@@ -210,7 +196,7 @@ enum dx_code cli_pick_job(struct cli *cli, const char *text,
                    "not a job key or at least its first %d digits, nor a print "
                    "job such as chart-12; list jobs with: docextract jobs",
                    CLI_KEY_LEAST);
-  code = cli_each_job(cli, compare_job, compare_job, &s, err);
+  code = cli_each_job(cli, compare_job, &s, err);
   if (code == DX_OK && s.count == 0)
     code = dx_fail(err, DX_E_JOB, 0,
                    s.by_name

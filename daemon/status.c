@@ -70,7 +70,6 @@ struct client {
   bool sees_all;
   char name[DX_USER_BYTES];
   struct dx_status_request request;
-  bool is_in_finished;     /* true while finished/ is listed */
   struct status_ends ends; /* `watch`: without a key, past ends are listed */
 };
 
@@ -100,12 +99,13 @@ static bool may_see(const struct client *client, const struct dx_job *job)
 }
 
 /* Avoids reading most of the finished jobs. */
-static bool is_wanted(const struct client *client, const char *key)
+static bool is_wanted(const struct client *client, enum dx_spool_part part,
+                      const char *key)
 {
   const struct dx_status_request *request = &client->request;
   int64_t most = DX_STATUS_RECENT_MS, age;
 
-  if (!client->is_in_finished || request->all)
+  if (part != DX_SPOOL_FINISHED || request->all)
     return true;
   if (request->kind == DX_STATUS_WATCH)
     most = dx_wall_ms() - request->since_ms + 1000;
@@ -113,14 +113,15 @@ static bool is_wanted(const struct client *client, const char *key)
   return age <= most || age == INT64_MAX; /* it was moved */
 }
 
-static void put_job(const struct client *client, const char *key)
+static enum dx_code put_job(void *ctx, enum dx_spool_part part, const char *key)
 {
+  const struct client *client = ctx;
   struct dx_job *job = NULL;
   size_t i;
 
-  if (!is_wanted(client, key) ||
+  if (!is_wanted(client, part, key) ||
       dx_spool_load(&client->server->spool, key, &job, NULL) != DX_OK)
-    return;
+    return DX_OK;
   if (may_see(client, job) && client->request.kind != DX_STATUS_WATCH)
     put_line(client, dx_status_job_line(job, client->sees_all));
   else if (may_see(client, job))
@@ -134,26 +135,14 @@ static void put_job(const struct client *client, const char *key)
         put_line(client, dx_status_end_line(sub, client->sees_all));
     }
   dx_job_free(&job);
+  return DX_OK;
 }
 
-/* Jobs move from jobs/ to finished/, so this order misses none, but may list
- * one twice. */
 static enum dx_code put_jobs(struct client *client, struct dx_err *err)
 {
-  static const enum dx_spool_part parts[] = {DX_SPOOL_JOBS, DX_SPOOL_FINISHED};
-  enum dx_code code = DX_OK;
-  const char *key;
-  char *keys;
-  size_t i;
+  enum dx_code code = dx_spool_each(&client->server->spool, DX_SPOOL_JOBS,
+                                    put_job, client, err);
 
-  for (i = 0; code == DX_OK && i < 2; i++) {
-    client->is_in_finished = parts[i] == DX_SPOOL_FINISHED;
-    keys = dx_spool_names(&client->server->spool, parts[i], err);
-    code = keys != NULL ? DX_OK : err->code;
-    for (key = keys; key != NULL && *key != '\0'; key = dx_next_name(key))
-      put_job(client, key);
-    free(keys);
-  }
   if (code == DX_OK && client->request.kind == DX_STATUS_JOBS)
     put(client, END_OF_JOBS, strlen(END_OF_JOBS));
   return code;
@@ -171,11 +160,10 @@ static enum dx_code watch(struct client *client, struct dx_err *err)
 
   if (client->request.since_ms >= 0)
     code = put_jobs(client, err);
-  client->is_in_finished = false;
   while (code == DX_OK && poll(fds, 2, -1) > 0 && fds[0].revents == 0 &&
          recv(client->ends_fd, ends, sizeof(*ends), 0) ==
              (ssize_t)sizeof(*ends))
-    put_job(client, ends->key);
+    code = put_job(client, DX_SPOOL_JOBS, ends->key);
   return code;
 }
 

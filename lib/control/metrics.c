@@ -60,19 +60,26 @@ static void count_job(struct round *r, const struct dx_job *job)
   t->hooks += dx_job_awaits_hook(job);
 }
 
-/* Counts a job of jobs/ or received/. A job that was moved meanwhile is
- * skipped. */
-static void count_stored(struct round *r, const char *name)
+/* A job that was moved meanwhile is skipped. */
+static enum dx_code count_stored(void *ctx, enum dx_spool_part part,
+                                 const char *name)
 {
+  struct round *r = ctx;
   struct dx_job *job = NULL;
-  enum dx_code code = dx_is_key(name)
-                          ? dx_spool_load(r->spool, name, &job, NULL)
-                          : dx_spool_load_received(r->spool, name, &job, NULL);
+  enum dx_code code;
 
+  if (part == DX_SPOOL_FINISHED) {
+    r->finished++;
+    return DX_OK;
+  }
+  code = part == DX_SPOOL_JOBS
+             ? dx_spool_load(r->spool, name, &job, NULL)
+             : dx_spool_load_received(r->spool, name, &job, NULL);
   r->damaged += code == DX_E_DAMAGED;
   if (code == DX_OK)
     count_job(r, job);
   dx_job_free(&job);
+  return DX_OK;
 }
 
 /* The disk space of all files below a directory. Files that disappear meanwhile
@@ -109,23 +116,10 @@ static enum dx_code count_spool(struct round *r, struct dx_err *err)
 {
   static const char *const unfinished[] = {"jobs", "received", "incoming",
                                            "damaged"};
-  static const enum dx_spool_part parts[] = {DX_SPOOL_JOBS, DX_SPOOL_NEW,
-                                             DX_SPOOL_FINISHED};
-  enum dx_code code = DX_OK;
-  const char *name;
-  char *names;
+  enum dx_code code =
+      dx_spool_each(r->spool, DX_SPOOL_NEW, count_stored, r, err);
   size_t i;
 
-  for (i = 0; code == DX_OK && i < 3; i++) {
-    names = dx_spool_names(r->spool, parts[i], err);
-    code = names != NULL ? DX_OK : err->code;
-    for (name = names; name != NULL && *name != '\0'; name = dx_next_name(name))
-      if (parts[i] == DX_SPOOL_FINISHED)
-        r->finished++;
-      else
-        count_stored(r, name);
-    free(names);
-  }
   r->damaged += (int64_t)dx_spool_count_damaged(r->spool);
   for (i = 0; i < sizeof(unfinished) / sizeof(unfinished[0]); i++)
     r->spool_bytes += bytes_below(r->spool->dirfd, unfinished[i]);

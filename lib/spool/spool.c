@@ -526,6 +526,25 @@ char *dx_spool_names(struct dx_spool *spool, enum dx_spool_part part,
   return names;
 }
 
+enum dx_code dx_spool_each(struct dx_spool *spool, enum dx_spool_part first,
+                           dx_spool_visit *each, void *ctx, struct dx_err *err)
+{
+  enum dx_code code = DX_OK;
+  enum dx_spool_part part;
+  const char *name;
+  char *names;
+
+  for (part = first; code == DX_OK && part <= DX_SPOOL_FINISHED; part++) {
+    names = dx_spool_names(spool, part, err);
+    code = names != NULL ? DX_OK : err->code;
+    for (name = names; code == DX_OK && *name != '\0';
+         name = dx_next_name(name))
+      code = each(ctx, part, name);
+    free(names);
+  }
+  return code;
+}
+
 size_t dx_spool_count_damaged(struct dx_spool *spool)
 {
   char *names = dx_fs_names(spool->dirfd, "damaged", is_visible, NULL);

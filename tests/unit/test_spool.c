@@ -811,6 +811,60 @@ static void only_jobs_are_listed(void **state)
   assert_int_equal(err.code, DX_E_NOT_FOUND);
 }
 
+/* Moves the job that it visits to the next part, as docextractd may. */
+static enum dx_code move_on(void *seen, enum dx_spool_part part,
+                            const char *name)
+{
+  char line[DX_RECEIPT_BYTES + 8];
+  struct dx_job *job;
+
+  (void)snprintf(line, sizeof(line), "%d%.*s ", (int)part, DX_KEY_BYTES - 1,
+                 name);
+  (void)strcat(seen, line);
+  if (part == DX_SPOOL_NEW) {
+    job = receipt();
+    assert_int_equal(dx_spool_pick_up(&spool, job, &err), DX_OK);
+    dx_job_free(&job);
+  } else if (part == DX_SPOOL_JOBS) {
+    assert_int_equal(
+        renameat(spool.dirfd, "jobs/" KEY, spool.dirfd, "finished/" KEY), 0);
+  }
+  return DX_OK;
+}
+
+static enum dx_code count_and_fail(void *count, enum dx_spool_part part,
+                                   const char *name)
+{
+  (void)part;
+  (void)name;
+  ++*(int *)count;
+  return DX_E_STOPPED;
+}
+
+static void job_that_moves_is_not_missed(void **state)
+{
+  char seen[128] = "";
+  int count = 0;
+
+  (void)state;
+  commit("D", false);
+  assert_int_equal(dx_spool_each(&spool, DX_SPOOL_NEW, move_on, seen, &err),
+                   DX_OK);
+  assert_string_equal(seen, "1" KEY " 2" KEY " 3" KEY " ");
+  seen[0] = '\0';
+  assert_int_equal(
+      dx_spool_each(&spool, DX_SPOOL_FINISHED, move_on, seen, &err), DX_OK);
+  assert_string_equal(seen, "3" KEY " ");
+  commit("D", false);
+  assert_int_equal(
+      dx_spool_each(&spool, DX_SPOOL_NEW, count_and_fail, &count, &err),
+      DX_E_STOPPED);
+  assert_int_equal(count, 1);
+  assert_int_equal(renameat(spool.dirfd, "jobs", spool.dirfd, "none"), 0);
+  assert_int_equal(dx_spool_each(&spool, DX_SPOOL_JOBS, move_on, seen, &err),
+                   DX_E_NOT_FOUND);
+}
+
 /* What was stored while docextractd was down is shown. */
 static void a_receipt_is_news_until_its_job_is_there(void **state)
 {
@@ -1365,6 +1419,7 @@ int main(void)
       IN_SPOOL(a_link_is_no_lock),
       IN_SPOOL(an_invalid_name_is_no_job),
       IN_SPOOL(only_jobs_are_listed),
+      IN_SPOOL(job_that_moves_is_not_missed),
       IN_SPOOL(a_receipt_is_news_until_its_job_is_there),
       IN_SPOOL(a_key_depends_on_the_print_job_alone),
       IN_SPOOL(nobody_else_may_read_anything),
