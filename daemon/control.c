@@ -211,10 +211,6 @@ static void end_clients(struct control *control, bool all)
     *at = client->next;
     control->count--;
     control->ops.closed(control->ops.ctx, client);
-    /* A child process may share the descriptor, so that close() alone would not
-     * end the connection. */
-    (void)epoll_ctl(control->epoll_fd, EPOLL_CTL_DEL, client->channel.fd, NULL);
-    (void)shutdown(client->channel.fd, SHUT_RDWR);
     dx_channel_close(&client->channel);
     free(client);
   }
@@ -305,16 +301,10 @@ struct control *control_new(const struct dx_spool *spool,
 void control_free(struct control **control_at)
 {
   struct control *control = *control_at;
-  int fd;
 
   if (control == NULL)
     return;
   (void)unlinkat(control->spool->dirfd, DX_CHANNEL_NAME, 0);
-  /* Disconnects the clients that were not accepted yet, even if a child process
-   * shares the descriptor. */
-  (void)shutdown(control->listen_fd, SHUT_RDWR);
-  while ((fd = accept4(control->listen_fd, NULL, NULL, SOCK_CLOEXEC)) >= 0)
-    (void)close(fd);
   end_clients(control, true);
   (void)close(control->listen_fd); /* each may be -1 */
   (void)close(control->timer_fd);

@@ -23,8 +23,6 @@
 struct dx_spool;
 struct control;
 
-/* A child process may send lines to channel.fd (dx_channel_drain()), after the
- * server has sent its own. */
 struct client {
   void *data; /* of the caller; NULL at first */
   /* the rest is of control.c */

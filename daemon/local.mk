@@ -15,14 +15,14 @@ libdxd_a_SOURCES = daemon/cupsd.c daemon/cupsd.h \
 	daemon/engine/hook.c daemon/engine/hook.h daemon/engine/call.c \
 	daemon/engine/engine.c daemon/engine/engine.h \
 	daemon/engine/engine_internal.h daemon/engine/fetch.c \
+	daemon/engine/hello.c \
 	daemon/engine/report.c daemon/engine/upload.c \
 	\
 	daemon/sweep.c daemon/sweep.h
 
 sbin_PROGRAMS += daemon/docextractd
 daemon_docextractd_SOURCES = daemon/attend.c daemon/control.c \
-	daemon/control.h daemon/manager.c daemon/manager.h daemon/hello.c \
-	daemon/hello.h daemon/main.c daemon/permit.c \
+	daemon/control.h daemon/manager.c daemon/manager.h daemon/main.c daemon/permit.c \
 	daemon/status.c daemon/status.h daemon/verbs.c
 daemon_docextractd_CPPFLAGS = $(AM_CPPFLAGS) $(SYSTEMD_CFLAGS)
 daemon_docextractd_LDADD = libdxd.a libdx.a $(SYSTEMD_LIBS) $(CURL_LIBS) \

@@ -289,6 +289,7 @@ static enum dx_code start(struct daemon *d, struct dx_err *err)
   d->manager.spool = &d->spool;
   d->manager.http = d->http;
   d->manager.status = &d->status;
+  d->manager.stop_fd = d->signal_fd;
   if (d->spool_dir == NULL || d->http == NULL)
     code = dx_fail_nomem(err);
   else
@@ -339,9 +340,8 @@ static enum dx_code turn(struct daemon *d, struct dx_err *err)
   struct manager *manager = &d->manager;
   bool is_active = manager->config != NULL;
   int64_t until_ms = INT64_MAX, wait_ms;
-  int fds[DX_HTTP_WAKE_MAX]; /* the first one signals the stop */
+  int fds[DX_HTTP_WAKE_MAX];
   size_t count = 0;
-  const struct session *s;
 
   control_turn(d->control);
   if (is_active) {
@@ -356,10 +356,6 @@ static enum dx_code turn(struct daemon *d, struct dx_err *err)
     fds[count++] = d->status.fd;
   if (is_active && dx_hooks_fd(manager->hooks) >= 0)
     fds[count++] = dx_hooks_fd(manager->hooks);
-  for (s = manager->sessions; s != NULL && count < DX_HTTP_WAKE_MAX;
-       s = s->next)
-    if (s->hello != NULL)
-      fds[count++] = s->hello->fd;
   wait_ms = until_ms - dx_monotonic_ms();
   wait_ms = wait_ms < 0 ? 0 : wait_ms < TURN_MS ? wait_ms : TURN_MS;
   return is_active ? dx_engine_run(manager->engine, wait_ms, fds, count, err)

@@ -407,7 +407,6 @@ int64_t manager_turn(struct manager *manager)
   struct dx_err err;
   int64_t next, due;
 
-  verbs_turn(manager);
   look_at_receipts(manager);
   if (dx_monotonic_ms() >= manager->load_ms && load_all(manager, &err) != DX_OK)
     dx_log(DX_LOG_ERROR, "%s", err.text);
@@ -466,8 +465,8 @@ enum dx_code manager_use(struct manager *manager, struct dx_config *config,
                                        .saved = manager_saved,
                                        .ctx = manager};
   const struct cupsd_ops ops = {is_ours, permit_answered, manager};
-  struct dx_engine *engine =
-      dx_engine_new(config, manager->spool, manager->http, &observer);
+  struct dx_engine *engine = dx_engine_new(
+      config, manager->spool, manager->http, &observer, manager->stop_fd);
   bool is_first = manager->config == NULL;
   size_t i;
 

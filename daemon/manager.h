@@ -16,7 +16,6 @@
 #include "daemon/cupsd.h"
 #include "daemon/engine/hook.h"
 #include "daemon/engine/engine.h"
-#include "daemon/hello.h"
 #include "daemon/service/http.h"
 #include "daemon/status.h"
 #include "lib/config/config.h"
@@ -31,7 +30,6 @@ struct session {
   struct managed *managed; /* the job that it attends; NULL: none (yet) */
   char key[DX_KEY_BYTES];  /* of the job; "": it attends none */
   char run[DX_RUN_BYTES];
-  struct hello *hello;   /* the test that runs for it; NULL: none */
   struct managed *waits; /* the job that it has canceled; NULL: none */
 };
 
@@ -55,6 +53,7 @@ struct manager {
   struct dx_config *config; /* owned */
   struct dx_spool *spool;   /* borrowed, like http */
   struct dx_http *http;
+  int stop_fd;           /* borrowed; readable when docextractd is to stop */
   struct status *status; /* borrowed */
   struct dx_engine *engine;
   struct dx_hooks *hooks;
@@ -175,8 +174,6 @@ void verbs_message(struct manager *manager, struct client *client,
                    const struct dx_message *message);
 /* The `closed` callback of the control socket. ctx: unused. */
 void verbs_closed(void *ctx, struct client *client);
-/* Handles the requests and exits of the children that run `hello`. */
-void verbs_turn(struct manager *manager);
 /* Tells the clients that canceled this job that it has ended. */
 void verbs_canceled(struct manager *manager, const struct managed *managed);
 

@@ -312,20 +312,9 @@ static enum dx_code verb_seen(struct session *session, struct dx_err *err)
 
 /* ---- hello ---- */
 
-void verbs_turn(struct manager *manager)
+static void tell_client(void *ctx, const char *line)
 {
-  struct session *s;
-  struct dx_err err;
-
-  for (s = manager->sessions; s != NULL; s = s->next)
-    if (s->hello != NULL &&
-        !hello_turn(s->hello,
-                    dx_engine_rate_limit(manager->engine, s->hello->service)) &&
-        !hello_end(&s->hello)) {
-      (void)dx_fail(&err, DX_E_IO, 0,
-                    "the test ended unexpectedly; see the log");
-      verbs_refuse(s->client, &err);
-    }
+  control_send(ctx, "%s", line);
 }
 
 /* ---- sessions ---- */
@@ -338,7 +327,7 @@ void verbs_closed(void *ctx, struct client *client)
   if (session == NULL)
     return;
   attend_closed(session);
-  (void)hello_end(&session->hello);
+  dx_engine_cancel_hello(session->manager->engine, client);
   for (at = &session->manager->sessions; *at != session; at = &(*at)->next)
     ;
   *at = session->next;
@@ -386,11 +375,8 @@ void verbs_message(struct manager *manager, struct client *client,
     attend_ended(session, message->words[0]);
     break;
   case DX_VERB_HELLO:
-    if (session->hello != NULL)
-      break;
-    session->hello =
-        hello_start(manager->config, message->text, client->channel.fd, &err);
-    code = session->hello != NULL ? DX_OK : err.code;
+    code = dx_engine_hello(manager->engine, message->text, tell_client, client,
+                           &err);
     break;
   case DX_VERB_RETRY:
     code = verb_retry(session, key, message->text, &err);

@@ -134,7 +134,6 @@ tests_unit_test_engine_LDFLAGS = $(fake_http)
 tests_unit_test_fs_LDFLAGS = -Wl,--wrap=renameat2
 tests_unit_test_merge_LDFLAGS = -Wl,--wrap=renameat \
 	-Wl,--wrap=unlinkat -Wl,--wrap=fsync -Wl,--wrap=dx_cupsd_is_gone
-tests_unit_test_hello_SOURCES = tests/unit/test_hello.c daemon/hello.c
 tests_unit_test_once_SOURCES = tests/unit/test_once.c $(engine_fixture)
 tests_unit_test_once_LDFLAGS = $(fake_http)
 tests_unit_test_outage_SOURCES = tests/unit/test_outage.c $(engine_fixture)

@@ -19,16 +19,21 @@
 
 /* ---- small things ---- */
 
-struct service_state *engine_section_of(struct dx_engine *engine,
-                                        const struct dx_submission *sub)
+struct service_state *engine_service_named(struct dx_engine *engine,
+                                           const char *name)
 {
-  const char *name = dx_submission_section(sub);
   size_t i;
 
   for (i = 0; i < engine->config->service_count; i++)
     if (strcmp(engine->services[i].service->name, name) == 0)
       return &engine->services[i];
   return NULL;
+}
+
+struct service_state *engine_section_of(struct dx_engine *engine,
+                                        const struct dx_submission *sub)
+{
+  return engine_service_named(engine, dx_submission_section(sub));
 }
 
 struct service_state *engine_service_of(struct dx_engine *engine,
@@ -200,7 +205,7 @@ static void token_refused(struct call_ctx *ctx, const struct dx_err *err,
   char clock[48] = "";
   struct dx_err full;
 
-  if (svc->token_tries > 0 && (int64_t)ctx->slot_ms < svc->token_failed_ms)
+  if (svc->token_tries > 0 && (int64_t)ctx->slot.ms < svc->token_failed_ms)
     return;
   dx_token_forget(svc->token);
   learn_offset(svc, date_ms);
@@ -344,42 +349,59 @@ void engine_end_call(struct call_ctx *ctx)
     run->fd = -1;
     ctx->engine->puts--;
   }
-  if (ctx->slot_ms != 0)
-    ctx->svc->host->calls--;
-  if (ctx->svc->host->connecting == ctx)
-    ctx->svc->host->connecting = NULL;
+  engine_release_slot(&ctx->slot);
   dx_temp_discard(&ctx->sink);
   dx_buf_release(&ctx->check.outline);
   dx_sha256_free(&ctx->sha);
 }
 
-/* Called when the connection is ready. */
-static int64_t ready(void *arg)
+void engine_take_slot(struct slot *slot, struct service_state *svc)
 {
-  struct call_ctx *ctx = arg;
-  struct host *host = ctx->svc->host;
+  slot->svc = svc;
+  slot->ms = dx_rate_limit_take(&svc->host->limit, svc->service->api_rate);
+  svc->host->calls++;
+  svc->host->connecting = slot;
+}
+
+bool engine_leave_in_slot(struct slot *slot)
+{
+  struct host *host = slot->svc->host;
 
   host->connecting = NULL;
   if (dx_rate_limit_is_blocked(&host->limit))
-    return -1; /* the pause began while connecting */
-  dx_rate_limit_leave(&host->limit, ctx->svc->service->api_rate, ctx->slot_ms);
+    return false; /* the pause began while connecting */
+  dx_rate_limit_leave(&host->limit, slot->svc->service->api_rate, slot->ms);
   dx_log(DX_LOG_DEBUG, "sending a request at %" PRId64 " ms",
          dx_monotonic_ms());
-  return 0;
+  return true;
+}
+
+void engine_release_slot(struct slot *slot)
+{
+  if (slot->ms == 0)
+    return;
+  slot->ms = 0;
+  slot->svc->host->calls--;
+  if (slot->svc->host->connecting == slot)
+    slot->svc->host->connecting = NULL;
+}
+
+static bool ready(void *arg)
+{
+  struct call_ctx *ctx = arg;
+
+  return engine_leave_in_slot(&ctx->slot);
 }
 
 bool engine_get_token(struct call_ctx *ctx)
 {
-  struct host *host = ctx->svc->host;
   int64_t off_ms = ctx->svc->clock_off_ms;
   struct dx_err err;
 
   /* A single response must not cause tokens for the distant future. */
   if (llabs(off_ms) > DX_CLOCK_SKEW_MAX_S * 1000LL)
     off_ms = 0;
-  ctx->slot_ms = dx_rate_limit_take(&host->limit, ctx->svc->service->api_rate);
-  host->calls++;
-  host->connecting = ctx;
+  engine_take_slot(&ctx->slot, ctx->svc);
   run_of(ctx->sub)->waiting_since = 0;
   ctx->api.ready = ready;
   if (dx_token_get(ctx->svc->token, off_ms, &ctx->api.token, &err) == DX_OK)

@@ -130,7 +130,7 @@ static void check_limit(struct dx_engine *engine, struct dx_submission *sub)
     return;
   /* Time in which the service was unavailable does not count. If the submission
    * is already overdue, the limit applies to this call alone. */
-  from_ms = sub->overdue ? (int64_t)run->ctx.slot_ms
+  from_ms = sub->overdue ? (int64_t)run->ctx.slot.ms
                          : run->phase_ms + engine_away_ms(svc) - run->away_ms;
   if (dx_monotonic_ms() - from_ms <= svc->service->processing_limit_ms)
     return;
@@ -155,21 +155,25 @@ static bool is_urgent(struct dx_submission *sub)
   return next_step(sub, &due) != STEP_SOURCE;
 }
 
-/* Starts the selected call if the next slot has come; returns when to check
- * again. A request leaves when its connection is ready. Only one connects at a
- * time: otherwise several could leave at the same moment. */
+/* Starts the selected call, or a test, if the next slot has come; returns when
+ * to check again. A request leaves when its connection is ready. Only one
+ * connects at a time: otherwise several could leave at the same moment. */
 static int64_t send_best(struct dx_engine *engine, struct host *host)
 {
+  int64_t now = dx_monotonic_ms(), due = dx_rate_limit_next_ms(&host->limit);
+  struct hello *hello = engine_hello_waits(engine, host, due);
   struct dx_submission *best = host->best;
-  int64_t now = dx_monotonic_ms(), due;
   enum step step;
 
-  if (best == NULL || host->connecting != NULL ||
+  if ((best == NULL && hello == NULL) || host->connecting != NULL ||
       host->calls >= DX_CALLS_AT_ONCE)
     return NEVER; /* an event ends the wait */
-  due = dx_rate_limit_next_ms(&host->limit);
   if (now < due)
     return due;
+  if (hello != NULL) {
+    engine_hello_call(hello);
+    return now;
+  }
   step = next_step(best, &due);
   if (best->job->dirty || step == STEP_NONE || due > now)
     return now; /* a call to another host changed the job */
@@ -328,14 +332,14 @@ static bool start_service(struct dx_engine *engine, size_t number)
 
   svc->service = service;
   svc->host = host_of(engine, service);
-  svc->token = dx_token_new(service);
+  svc->token = dx_token_new(service, engine->stop_fd);
   svc->counters = dx_counters_new(engine->spool->history_dirfd, service->name);
   return svc->host != NULL && svc->token != NULL && svc->counters != NULL;
 }
 
 struct dx_engine *dx_engine_new(const struct dx_config *config,
                                 struct dx_spool *spool, struct dx_http *http,
-                                const struct dx_observer *observer)
+                                const struct dx_observer *observer, int stop_fd)
 {
   struct dx_engine *engine =
       calloc(1, sizeof(*engine) +
@@ -349,6 +353,7 @@ struct dx_engine *dx_engine_new(const struct dx_config *config,
   engine->spool = spool;
   engine->http = http;
   engine->observer = *observer;
+  engine->stop_fd = stop_fd;
   if (engine->hosts == NULL)
     dx_engine_free(&engine);
   for (i = 0; engine != NULL && i < config->service_count; i++)
@@ -364,6 +369,7 @@ void dx_engine_free(struct dx_engine **engine_at)
 
   if (engine == NULL)
     return;
+  engine_end_hellos(engine);
   for (i = 0; i < engine->job_count; i++)
     let_go(engine, engine->jobs[i]);
   for (i = 0; i < engine->config->service_count; i++) {
@@ -472,17 +478,6 @@ enum dx_code dx_engine_remove(struct dx_engine *engine, struct dx_job *job)
   return DX_OK;
 }
 
-struct dx_rate_limit *dx_engine_rate_limit(struct dx_engine *engine,
-                                           const char *service)
-{
-  size_t i;
-
-  for (i = 0; i < engine->config->service_count; i++)
-    if (strcmp(engine->services[i].service->name, service) == 0)
-      return &engine->services[i].host->limit;
-  return NULL;
-}
-
 /* Reports and releases jobs that have ended or were halted; true if there were
  * any. */
 static bool reap(struct dx_engine *engine)
@@ -552,8 +547,6 @@ enum dx_code dx_engine_run(struct dx_engine *engine, int64_t timeout_ms,
   bool any;
   size_t i;
 
-  for (i = 0; i < engine->config->service_count; i++)
-    dx_token_wake_by(engine->services[i].token, wake_count > 0 ? wake[0] : -1);
   any = reap(engine); /* jobs ended by the last responses */
   next = step_all(engine);
   any = reap(engine) || any;

@@ -12,6 +12,12 @@
  * internal error. dx_engine_free() aborts all calls at once; the progress is in
  * the journals.
  *
+ * `docextract hello` performs the steps of a job in the same process, from the
+ * spool to the service, as the same user and with the same network and
+ * restrictions as real jobs. The command performs the steps that need the
+ * rights of its caller. A test changes no job, and makes one call, which counts
+ * toward the rate limit, and whose response can begin or end a pause.
+ *
  * Ownership: jobs belong to the caller, and must exist until `ended`,
  * dx_engine_remove(), or dx_engine_free(); config, spool, and http are
  * borrowed.
@@ -48,10 +54,12 @@ struct dx_observer {
   void *ctx;
 };
 
-/* NULL when out of memory. */
+/* stop_fd: becomes readable when the process is to stop, which ends the wait
+ * for a TokenCommand; -1: none. NULL when out of memory. */
 struct dx_engine *dx_engine_new(const struct dx_config *config,
                                 struct dx_spool *spool, struct dx_http *http,
-                                const struct dx_observer *observer);
+                                const struct dx_observer *observer,
+                                int stop_fd);
 /* Aborts all calls without waiting for the network, and releases all jobs
  * without calling `ended`. */
 void dx_engine_free(struct dx_engine **engine);
@@ -71,15 +79,24 @@ void dx_engine_wake(struct dx_engine *engine, struct dx_job *job);
 enum dx_code dx_engine_remove(struct dx_engine *engine,
                               struct dx_job *job) DX_MUST_USE;
 
-/* The rate limit of a section's host, which every call must observe; valid
- * until dx_engine_free(). NULL if there is no such section. */
-struct dx_rate_limit *dx_engine_rate_limit(struct dx_engine *engine,
-                                           const char *service);
+/* Receives the next line for the client of a test: `line TEXT` for each step
+ * ("ok" or "FAILED", its name, and a result), for the greeting, and for
+ * problems that will occur later ("warning: ..."); `slow TEXT` before a wait;
+ * at last `done` or `error CODE TEXT`. Must not call the engine. */
+typedef void dx_hello_tell(void *ctx, const char *line);
+
+/* Begins to test a section. Performs the first steps at once, and the others
+ * when the service has responded. ctx: for `tell`, and the name of the test.
+ * E_CONFIG: there is no such section; E_NOMEM. */
+enum dx_code dx_engine_hello(struct dx_engine *engine, const char *service,
+                             dx_hello_tell *tell, void *ctx,
+                             struct dx_err *err) DX_MUST_USE;
+/* Ends the tests with this ctx, if any, without calling `tell`. */
+void dx_engine_cancel_hello(struct dx_engine *engine, const void *ctx);
 
 /* One turn of the event loop: performs all due steps, then waits at most
  * timeout_ms for the next event, or until a descriptor in `wake` is readable.
- * The first descriptor is the request to stop; it also ends the wait for a
- * TokenCommand. */
+ */
 enum dx_code dx_engine_run(struct dx_engine *engine, int64_t timeout_ms,
                            const int *wake, size_t wake_count,
                            struct dx_err *err) DX_MUST_USE;

@@ -7,6 +7,8 @@
 #ifndef DX_ENGINE_INTERNAL_H
 #define DX_ENGINE_INTERNAL_H
 
+#include <sys/queue.h>
+
 #include "lib/base/clock.h"
 #include "lib/base/digest.h"
 #include "lib/base/fs.h"
@@ -24,9 +26,9 @@
 struct host {
   struct dx_rate_limit limit;
   struct dx_latency *latency;
-  struct dx_submission *best;  /* with the most urgent due call */
-  struct call_ctx *connecting; /* its request has not left yet; NULL: none */
-  int calls;                   /* API calls in progress */
+  struct dx_submission *best; /* with the most urgent due call */
+  struct slot *connecting;    /* its request has not left yet; NULL: none */
+  int calls;                  /* API calls in progress */
 };
 
 /* The state of a section in this process. */
@@ -44,6 +46,12 @@ struct service_state {
   int64_t down_since_ms;   /* monotonic; 0: it is up */
   int64_t away_since_ms;   /* see engine_set_away(); 0: available */
   int64_t away_ms;         /* total of earlier such times */
+};
+
+/* What an API call occupies, from its start to its end. */
+struct slot {
+  struct service_state *svc;
+  double ms; /* its time, monotonic; 0: none */
 };
 
 /* The polling of a source or case by this process. */
@@ -64,7 +72,7 @@ struct call_ctx {
   struct polled *polled; /* of its source, or of the case being fetched */
   int64_t *due_ms;       /* of the next call: of the submission or the case */
   const struct dx_http_response *response; /* valid until the call ends */
-  double slot_ms;      /* of its slot, monotonic; 0: a PUT, which has none */
+  struct slot slot;                        /* a PUT has none */
   struct dx_temp sink; /* get extract only, like the next three */
   struct dx_json_scan check;
   struct dx_sha256 *sha;
@@ -123,6 +131,8 @@ struct dx_engine {
   size_t job_count;
   size_t next_job; /* the next turn starts with it */
   int puts;        /* in progress */
+  int stop_fd;
+  LIST_HEAD(, hello) hellos;
   struct host *hosts;
   size_t host_count;
   struct service_state services[]; /* one per service of the config */
@@ -177,6 +187,9 @@ bool engine_write(struct dx_engine *engine, struct dx_job *job,
 
 /* ---- call.c: what all calls have in common ---- */
 
+/* A section of the configuration; NULL if there is none of that name. */
+struct service_state *engine_service_named(struct dx_engine *engine,
+                                           const char *name);
 /* The service of its source, or of the source to create. NULL if it is not
  * configured. */
 struct service_state *engine_section_of(struct dx_engine *engine,
@@ -212,12 +225,28 @@ struct call_ctx *engine_begin_call(struct dx_engine *engine,
 /* To be called first in the `done` of a call. */
 struct call_ctx *engine_got(void *arg, const struct dx_http_response *response);
 void engine_end_call(struct call_ctx *ctx);
+/* An API call begins now. */
+void engine_take_slot(struct slot *slot, struct service_state *svc);
+/* The connection of the call is ready. False if the request must not leave. */
+bool engine_leave_in_slot(struct slot *slot);
+/* The call has ended. A slot that was not taken is accepted. */
+void engine_release_slot(struct slot *slot);
 /* Takes the slot of an API call, and gets its token. If there is no token,
  * handles the failure, ends the call, and returns false. */
 bool engine_get_token(struct call_ctx *ctx);
 /* Handles the outcome of starting a call; unless it is DX_OK, ends the call. */
 void engine_started(struct call_ctx *ctx, enum dx_code code,
                     const struct dx_err *err);
+
+/* ---- hello.c: `docextract hello` ---- */
+
+/* The test that waits for a slot of this host, which comes at due_ms; NULL:
+ * none. */
+struct hello *engine_hello_waits(struct dx_engine *engine,
+                                 const struct host *host, int64_t due_ms);
+void engine_hello_call(struct hello *hello);
+/* Ends all tests with an error. */
+void engine_end_hellos(struct dx_engine *engine);
 
 /* ---- upload.c: registering and uploading ---- */
 

@@ -62,7 +62,7 @@ void engine_needs_admin(struct call_ctx *ctx, const struct dx_err *err)
   svc->due_ms = dx_monotonic_ms() + DX_ADMIN_RETRY_MS;
   svc->needs_admin = true;
   engine_set_away(svc, true);
-  if (ctx->slot_ms == 0)
+  if (ctx->slot.ms == 0)
     engine_wait_for(ctx->sub, DX_ADMIN_RETRY_MS);
   for (i = 0; i < engine->job_count; i++) {
     struct dx_job *job = engine->jobs[i];

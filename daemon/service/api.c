@@ -164,6 +164,7 @@ static enum dx_code start(const struct dx_api *api, enum dx_call_kind kind,
   request->scope = DX_SCOPE_LINK; /* the administrator configured the host */
   request->bearer = api->token;
   request->ready = api->ready;
+  request->is_fresh = kind == DX_CALL_HELLO; /* it tests the connection, too */
   if (request->sink == NULL)
     request->timeout_ms = DX_API_TIMEOUT_MS;
   code = dx_buf_ok(&url) ? dx_http_start(api->http, request, api->call, err)

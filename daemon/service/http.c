@@ -7,7 +7,6 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,8 +45,6 @@ struct dx_http_call {
 struct dx_http {
   CURLM *multi;
   LIST_HEAD(, dx_http_call) calls;
-  const int *wake; /* of the run in progress; borrowed from it */
-  size_t wake_count;
 };
 
 /* ---- callbacks of a transfer ---- */
@@ -159,20 +156,14 @@ static int on_progress(void *ctx, curl_off_t down_total, curl_off_t down,
 static int on_ready(void *ctx, char *to, char *from, int to_port, int from_port)
 {
   struct dx_http_call *call = ctx;
-  const struct dx_http *http = call->http;
-  int64_t wait = call->request.ready(call->request.ctx);
-  struct pollfd fds[DX_HTTP_WAKE_MAX];
-  size_t i;
 
   (void)to;
   (void)from;
   (void)to_port;
   (void)from_port;
-  for (i = 0; i < http->wake_count; i++)
-    fds[i] = (struct pollfd){.fd = http->wake[i], .events = POLLIN};
-  if (wait == 0 || (wait > 0 && poll(fds, http->wake_count, (int)wait) <= 0))
+  if (call->request.ready(call->request.ctx))
     return CURL_PREREQFUNC_OK;
-  (void)dx_fail(&call->local, DX_E_NOT_SENT, 0, "another call comes first");
+  (void)dx_fail(&call->local, DX_E_NOT_SENT, 0, "a pause has begun");
   return CURL_PREREQFUNC_ABORT;
 }
 
@@ -258,6 +249,10 @@ static bool set_options(struct dx_http_call *call)
   }
   SET(CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_2TLS);
   SET(CURLOPT_PIPEWAIT, 1L);
+  if (r->is_fresh) {
+    SET(CURLOPT_FRESH_CONNECT, 1L);
+    SET(CURLOPT_DNS_CACHE_TIMEOUT, 0L);
+  }
   SET(CURLOPT_CONNECTTIMEOUT_MS, (long)DX_CONNECT_TIMEOUT_MS);
   SET(CURLOPT_TIMEOUT_MS, (long)r->timeout_ms);
   SET(CURLOPT_LOW_SPEED_LIMIT, 1L);
@@ -524,8 +519,6 @@ enum dx_code dx_http_run(struct dx_http *http, int64_t timeout_ms,
     return dx_fail(err, DX_E_ARG, 0, "too many descriptors to wait for");
   for (i = 0; i < wake_count; i++)
     fds[i] = (struct curl_waitfd){.fd = wake[i], .events = CURL_WAIT_POLLIN};
-  http->wake = wake;
-  http->wake_count = wake_count;
   if (timeout_ms > INT32_MAX)
     timeout_ms = INT32_MAX;
   ok = curl_multi_perform(http->multi, &running) == CURLM_OK;
@@ -535,7 +528,6 @@ enum dx_code dx_http_run(struct dx_http *http, int64_t timeout_ms,
          curl_multi_perform(http->multi, &running) == CURLM_OK;
     (void)drain(http);
   }
-  http->wake_count = 0;
   return ok ? DX_OK : dx_fail_nomem(err);
 }
 

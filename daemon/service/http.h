@@ -13,8 +13,8 @@
  * Ownership: dx_http_start() copies the strings of a request, except the
  * method, which is a literal. body_fd belongs to the caller, and must stay open
  * until the request ends. A response is valid only during `done`.
- * Blocking: dx_http_run() waits at most timeout_ms, and as long as `ready`
- * requests; no other function waits for the network.
+ * Blocking: dx_http_run() waits at most timeout_ms; no other function waits for
+ * the network.
  * Source: doc/policy.md, "Timeouts", "Uploads".
  */
 #ifndef DX_HTTP_H
@@ -49,14 +49,9 @@ struct dx_http_response {
 typedef void dx_http_done(void *ctx, const struct dx_http_response *response);
 typedef void dx_http_progress(void *ctx, int64_t sent_bytes);
 
-/*
- * Called when the connection is ready and the request can be sent. 0 sends it
- * at once; a positive value delays it for that many milliseconds; a negative
- * value ends it with E_NOT_SENT. A delay also stops all other transfers, so it
- * must be short. If a descriptor in `wake` becomes readable during the delay,
- * the request also ends with E_NOT_SENT.
- */
-typedef int64_t dx_http_ready(void *ctx);
+/* Called when the connection is ready and the request can be sent. False ends
+ * the request with E_NOT_SENT. */
+typedef bool dx_http_ready(void *ctx);
 
 /* Receives the next piece of a body. Any code but DX_OK ends the request with
  * that code and *err. */
@@ -77,6 +72,7 @@ struct dx_http_request {
   const char *ca_file; /* NULL: the CAs of the system */
   const char *proxy; /* NULL: none, even if one is in the environment; not used
                         for http:// */
+  bool is_fresh;     /* resolves the name and connects again */
   enum dx_scope scope; /* limit for the addresses to connect to; not checked
                           with a proxy */
   dx_http_done *done;
@@ -105,7 +101,7 @@ enum dx_code dx_http_start(struct dx_http *http,
  * be NULL. */
 void dx_http_cancel(struct dx_http_call **call);
 
-#define DX_HTTP_WAKE_MAX 32 /* descriptors that one run may wait for */
+#define DX_HTTP_WAKE_MAX 8 /* descriptors that one run may wait for */
 
 /*
  * Processes all requests, calls `done` for those that have ended, and waits at

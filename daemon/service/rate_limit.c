@@ -53,16 +53,6 @@ double dx_rate_limit_take(struct dx_rate_limit *limit, double rate)
   return slot_ms;
 }
 
-int64_t dx_rate_limit_book(struct dx_rate_limit *limit, double rate)
-{
-  int64_t at_ms = dx_rate_limit_next_ms(limit), now = dx_monotonic_ms();
-
-  if (at_ms < now)
-    at_ms = now;
-  limit->next_ms = (double)at_ms + gap_ms(rate);
-  return at_ms;
-}
-
 void dx_rate_limit_leave(struct dx_rate_limit *limit, double rate,
                          double slot_ms)
 {

@@ -46,10 +46,6 @@ int64_t dx_rate_limit_next_ms(const struct dx_rate_limit *limit);
  * begins late leaves its slot to no other call. */
 double dx_rate_limit_take(struct dx_rate_limit *limit, double rate);
 
-/* Takes the next slot, and returns its time, which may be in the future, such
- * as the end of a pause. */
-int64_t dx_rate_limit_book(struct dx_rate_limit *limit, double rate);
-
 /* The connection is ready, and the request leaves now. If connecting took so
  * long that the slot has passed, the gap begins now. */
 void dx_rate_limit_leave(struct dx_rate_limit *limit, double rate,

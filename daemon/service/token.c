@@ -30,10 +30,10 @@ struct dx_token {
   char *text;        /* NULL: none now */
   int64_t renew_ms;  /* monotonic; 80 % of its life; 0: read at each call */
   int64_t offset_ms; /* added to our clock when signing */
-  int wake_fd;       /* ends a wait with E_STOPPED; -1: none */
+  int stop_fd;       /* ends a wait with E_STOPPED; -1: none */
 };
 
-struct dx_token *dx_token_new(const struct dx_service *service)
+struct dx_token *dx_token_new(const struct dx_service *service, int stop_fd)
 {
   struct dx_token *token = calloc(1, sizeof(*token));
 
@@ -41,13 +41,8 @@ struct dx_token *dx_token_new(const struct dx_service *service)
     return NULL;
   token->service = service;
   token->source = &dx_token_sources[service->token];
-  token->wake_fd = -1;
+  token->stop_fd = stop_fd;
   return token;
-}
-
-void dx_token_wake_by(struct dx_token *token, int fd)
-{
-  token->wake_fd = fd;
 }
 
 void dx_token_forget(struct dx_token *token)
@@ -165,7 +160,7 @@ static enum dx_code await(const struct dx_token *token, int fd,
                           int64_t until_ms, struct dx_err *err)
 {
   struct pollfd p[2] = {{.fd = fd, .events = POLLIN},
-                        {.fd = token->wake_fd, .events = POLLIN}};
+                        {.fd = token->stop_fd, .events = POLLIN}};
   int ready;
 
   do {

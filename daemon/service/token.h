@@ -19,9 +19,10 @@
 
 struct dx_token;
 
-/* The service is borrowed and must outlive the object. Does not read the
- * token. */
-struct dx_token *dx_token_new(const struct dx_service *service);
+/* The service is borrowed and must outlive the object. Does not read the token.
+ * stop_fd: becomes readable when the process is to stop, and then ends the wait
+ * for a TokenCommand with E_STOPPED; -1: none. */
+struct dx_token *dx_token_new(const struct dx_service *service, int stop_fd);
 void dx_token_free(struct dx_token **token); /* takes NULL, wipes the token */
 
 /*
@@ -35,10 +36,6 @@ void dx_token_free(struct dx_token **token); /* takes NULL, wipes the token */
 enum dx_code dx_token_get(struct dx_token *token, int64_t server_offset_ms,
                           const char **ret_text,
                           struct dx_err *err) DX_MUST_USE;
-
-/* fd: becomes readable when the process is to stop, and then ends the wait for
- * a TokenCommand with E_STOPPED. -1, the initial state: none. */
-void dx_token_wake_by(struct dx_token *token, int fd);
 
 /* Forgets the current token, so that the source is read again. */
 void dx_token_forget(struct dx_token *token);

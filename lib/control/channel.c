@@ -231,20 +231,6 @@ static int left_ms(int timeout_ms, int64_t begin_ms)
   return passed < timeout_ms ? timeout_ms - (int)passed : 0;
 }
 
-bool dx_channel_drain(struct dx_channel *channel, int timeout_ms)
-{
-  struct pollfd wanted = {.fd = channel->fd, .events = POLLOUT};
-  int64_t begin_ms = dx_monotonic_ms();
-  int n = 1;
-
-  dx_channel_flush(channel);
-  while (n != 0 && dx_channel_is_behind(channel)) {
-    n = poll(&wanted, 1, left_ms(timeout_ms, begin_ms));
-    dx_channel_flush(channel);
-  }
-  return !dx_channel_is_behind(channel);
-}
-
 /* Receives what has arrived. */
 static enum dx_code receive(struct dx_channel *channel, struct dx_err *err)
 {

@@ -16,8 +16,8 @@
  *
  * Ownership: the caller owns struct dx_channel; dx_channel_close() may be
  * called at any time, also for DX_CHANNEL_NONE. Blocking: only
- * dx_channel_open(), dx_channel_await(), and dx_channel_drain(), at most for
- * their timeouts. No signal is raised.
+ * dx_channel_open() and dx_channel_await(), at most for their timeouts. No
+ * signal is raised.
  */
 #ifndef DX_CHANNEL_H
 #define DX_CHANNEL_H
@@ -106,8 +106,8 @@ enum dx_code dx_message_outcome(const struct dx_message *message,
 
 /* A LINE of hello is DX_HELLO_OK or DX_HELLO_FAILED, the name of a step, and,
  * after two blanks, its result, if any; or free text, in which `docextract
- * report` looks for the other two strings. Row: function in daemon/, name of
- * the step. */
+ * report` looks for the other two strings. Row: function in
+ * daemon/engine/hello.c, name of the step. */
 #define DX_HELLO_OK "ok     "
 #define DX_HELLO_FAILED "FAILED "
 #define DX_HELLO_CLOCK "the clock of this computer is "
@@ -228,8 +228,6 @@ enum dx_code dx_channel_send_list(struct dx_channel *channel,
     __attribute__((format(printf, 3, 0)));
 /* Sends unsent bytes, without blocking. */
 void dx_channel_flush(struct dx_channel *channel);
-/* Sends unsent bytes, and waits until the timeout; false: not all were sent. */
-bool dx_channel_drain(struct dx_channel *channel, int timeout_ms);
 
 /*
  * Reads the next line. E_NOT_YET: none is complete; E_NET: the connection was

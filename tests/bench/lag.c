@@ -320,7 +320,7 @@ static void on_ended(void *ctx, struct dx_job *job)
 static struct dx_engine *new_engine(const struct dx_config *config)
 {
   const struct dx_observer observer = {.note = on_note, .ended = on_ended};
-  struct dx_engine *engine = dx_engine_new(config, &spool, NULL, &observer);
+  struct dx_engine *engine = dx_engine_new(config, &spool, NULL, &observer, -1);
 
   if (engine == NULL)
     die("out of memory");

@@ -14,7 +14,7 @@
 
 static void get(const struct dx_service *service)
 {
-  struct dx_token *token = dx_token_new(service);
+  struct dx_token *token = dx_token_new(service, -1);
   const char *text = NULL, *p;
   struct dx_err err;
 

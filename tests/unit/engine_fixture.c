@@ -389,7 +389,6 @@ static void finish(struct way *way, struct dx_http_response *a, char *body)
 /* The connection is ready: may the request be sent? */
 static void try_to_send(struct way *way)
 {
-  int64_t hold;
   char body[BODY_BYTES] = "";
   struct dx_http_response a;
 
@@ -398,9 +397,7 @@ static void try_to_send(struct way *way)
     finish(way, &a, body);
     return;
   }
-  hold = way->request.ready != NULL ? way->request.ready(way->request.ctx) : 0;
-  assert_true(hold <= 0); /* it would stop all other transfers */
-  if (hold == 0) {
+  if (way->request.ready == NULL || way->request.ready(way->request.ctx)) {
     way->sent = true;
     fixture.calls[way->number].began_ms = fixture.now_ms;
     check_rate();
@@ -595,7 +592,7 @@ void fixture_begin(void)
   sections[1] = fixture.other;
   config.service_count = fixture.service_count;
   fixture.ended = 0;
-  fixture.engine = dx_engine_new(&config, &fixture.spool, NULL, &observer);
+  fixture.engine = dx_engine_new(&config, &fixture.spool, NULL, &observer, -1);
   assert_non_null(fixture.engine);
   for (i = 0; i < fixture.job_count; i++)
     assert_int_equal(dx_engine_add(fixture.engine, fixture.jobs[i], &err),

@@ -597,41 +597,6 @@ static void servers_do_not_take_each_others_socket(void **state)
   }
 }
 
-/* A child that was forked meanwhile has every descriptor. */
-static void connection_ends_although_a_child_has_it(void **state)
-{
-  struct control *control = serve();
-  int one = dial_and_hear(control), two = dial_and_hear(control), end[2];
-  struct pollfd wanted = {.events = POLLIN};
-  char byte;
-  pid_t child;
-
-  (void)state;
-  say(control, one, "seen\n", 5);
-  assert_int_equal(pipe(end), 0);
-  child = fork();
-  if (child == 0) {
-    (void)close(end[1]);
-    (void)close(one);
-    (void)close(two);
-    _exit(read(end[0], &byte, 1) != 0);
-  }
-  client_close(seen.last);
-  control_turn(control);
-  assert_true(has_ended(one));
-  assert_int_equal(control_clients(control), 1);
-  control_turn(control);
-  wanted.fd = control_fd(control);
-  assert_int_equal(poll(&wanted, 1, 0), 0); /* nothing of it is left */
-  control_free(&control);
-  assert_true(has_ended(two));
-  (void)close(end[1]);
-  assert_int_equal(waitpid(child, NULL, 0), child);
-  (void)close(end[0]);
-  (void)close(one);
-  (void)close(two);
-}
-
 static void wait_for(struct control *control)
 {
   struct pollfd wanted = {.fd = control_fd(control), .events = POLLIN};
@@ -640,8 +605,7 @@ static void wait_for(struct control *control)
 }
 
 /* It is in the queue of a server that never accepts it, then no server listens,
- * then the next one serves. It has the descriptors of the first one, too, as a
- * child of docextractd would. */
+ * then the next one serves. */
 static void client_of_a_server_that_ends_is_served_by_the_next(void **state)
 {
   struct dx_config config = {.spool_dir = dir};
@@ -656,6 +620,7 @@ static void client_of_a_server_that_ends_is_served_by_the_next(void **state)
     struct dx_channel channel;
     struct dx_message message;
 
+    (void)close_range(3, ~0U, 0);
     if (dx_docextractd_connect(&config, "/nonexistent", &channel, &err) !=
             DX_OK ||
         dx_channel_send(&channel, &err, "seen") != DX_OK)
@@ -960,7 +925,6 @@ int main(int argc, char **argv)
       IN_A_SPOOL(path_may_be_longer_than_an_address),
       IN_A_SPOOL(socket_of_a_killed_server_is_replaced),
       IN_A_SPOOL(servers_do_not_take_each_others_socket),
-      IN_A_SPOOL(connection_ends_although_a_child_has_it),
       IN_A_SPOOL(client_of_a_server_that_ends_is_served_by_the_next),
       IN_A_SPOOL(docextractd_is_started_with_nothing_of_ours),
       IN_A_SPOOL(many_start_one),

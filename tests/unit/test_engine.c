@@ -318,7 +318,7 @@ static void many_documents_keep_the_rate_limit(void **state)
   assert_in_range(fixture.now_ms - FIXTURE_BEGIN_MS, 12000, 60000);
 }
 
-/* The fixture checks the rate, and that no call waits when it is ready. */
+/* The fixture checks the rate. */
 static void slow_connections_keep_the_rate_limit(void **state)
 {
   static const struct {

@@ -7,7 +7,6 @@
 
 #include <fcntl.h>
 #include <netinet/in.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,19 +15,20 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "daemon/hello.h"
+#include "daemon/engine/engine.h"
 #include "lib/base/clock.h"
+#include "lib/base/fs.h"
 #include "lib/base/history.h"
 #include "lib/base/policy.h"
-
-#define WAIT_MS 20000 /* longer than anything here takes */
 
 static char dir[TEMP_DIR_BYTES];
 static int dirfd_ = -1, listen_fd = -1;
 static int port;
 static struct dx_config *config;
-static struct dx_rate_limit limit;
-static int ends[2]; /* of the client's connection */
+static struct dx_spool spool = {-1, -1};
+static struct dx_http *http;
+static struct dx_engine *engine;
+static int stop_ends[2]; /* readable: docextractd is to stop */
 static char told[8192];
 static pid_t server; /* 0: none */
 
@@ -49,15 +49,19 @@ static int open_port(void)
 
 static int start(void **state)
 {
+  struct dx_err err;
+
   (void)state;
   if (temp_dir_make(dir) < 0 || open_port() < 0 ||
-      socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) <
-          0)
+      pipe2(stop_ends, O_CLOEXEC) < 0)
     return -1;
   dirfd_ = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  dx_rate_limit_init(&limit, -1, "127.0.0.1", port);
+  http = dx_http_new();
   told[0] = '\0';
-  return dirfd_ >= 0 ? 0 : -1;
+  return dirfd_ >= 0 && http != NULL &&
+                 dx_spool_open(dir, &spool, &err) == DX_OK
+             ? 0
+             : -1;
 }
 
 static int stop(void **state)
@@ -68,22 +72,27 @@ static int stop(void **state)
     (void)waitpid(server, NULL, 0);
   }
   server = 0;
+  dx_engine_free(&engine);
+  dx_http_free(&http);
   dx_config_free(&config);
-  (void)close(ends[0]);
-  (void)close(ends[1]);
+  dx_spool_close(&spool);
+  (void)close(stop_ends[0]);
+  (void)close(stop_ends[1]);
   (void)close(listen_fd);
   (void)close(dirfd_);
   return temp_dir_remove(dir);
 }
 
+/* Also starts the engine. */
 static void configure(const char *token)
 {
+  const struct dx_observer observer = {.ctx = NULL};
   char text[1024], path[64];
   struct dx_err err;
 
   (void)snprintf(text, sizeof(text),
                  "SpoolDir %s\n<Service s>\nBaseURL http://127.0.0.1:%d/v1\n"
-                 "ResultsDir %s/results\n%s\n</Service>\n",
+                 "APIRate 2\nResultsDir %s/results\n%s\n</Service>\n",
                  dir, port, dir, token);
   (void)snprintf(path, sizeof(path), "%s/conf", dir);
   assert_int_equal(dx_fs_replace(dirfd_, "token", "abc", 3, 0600, NULL), DX_OK);
@@ -91,6 +100,8 @@ static void configure(const char *token)
       dx_fs_replace(dirfd_, "conf", text, strlen(text), 0600, NULL), DX_OK);
   if (dx_config_load(path, &config, &err) != DX_OK)
     fail_msg("%s", err.text);
+  engine = dx_engine_new(config, &spool, http, &observer, stop_ends[0]);
+  assert_non_null(engine);
 }
 
 static void configure_file(void)
@@ -101,15 +112,8 @@ static void configure_file(void)
   configure(token);
 }
 
-static void read_client(void)
-{
-  size_t len = strlen(told);
-  ssize_t n = read(ends[0], told + len, sizeof(told) - 1 - len);
-
-  told[len + (n > 0 ? (size_t)n : 0)] = '\0';
-}
-
-/* A service that says this to each request, in a process of its own. */
+/* A service that says this to the first request of each connection, and nothing
+ * more, in a process of its own. */
 static void serve(const char *response)
 {
   char request[4096];
@@ -123,35 +127,22 @@ static void serve(const char *response)
 
     if (fd >= 0 && read(fd, request, sizeof(request)) > 0)
       (void)!write(fd, response, strlen(response));
-    (void)close(fd);
   }
 }
 
-static bool wait_for(struct hello *hello)
+static void tell(void *ctx, const char *line)
 {
-  struct pollfd p = {.fd = hello->fd, .events = POLLIN};
+  size_t len = strlen(told);
 
-  assert_int_equal(poll(&p, 1, WAIT_MS), 1);
-  return hello_turn(hello, &limit);
+  assert_ptr_equal(ctx, dir);
+  (void)snprintf(told + len, sizeof(told) - len, "%s\n", line);
 }
 
-/* response: NULL: there is no service. */
-static void say_hello(const char *response)
+static void begin(void)
 {
   struct dx_err err;
-  struct hello *hello;
 
-  if (response != NULL)
-    serve(response);
-  else
-    (void)shutdown(listen_fd, SHUT_RDWR);
-  hello = hello_start(config, "s", ends[1], &err);
-  assert_non_null(hello);
-  assert_string_equal(hello->service, "s");
-  while (wait_for(hello))
-    ;
-  assert_true(hello_end(&hello));
-  read_client();
+  assert_int_equal(dx_engine_hello(engine, "s", tell, dir, &err), DX_OK);
 }
 
 static void has(const char *line)
@@ -160,41 +151,79 @@ static void has(const char *line)
     fail_msg("no '%s' in: %s", line, told);
 }
 
+static bool is_over(void)
+{
+  return strstr(told, "\ndone ") != NULL || strstr(told, "\nerror ") != NULL;
+}
+
+static void run_until(bool (*condition)(void))
+{
+  struct dx_err err;
+
+  while (!condition())
+    assert_int_equal(dx_engine_run(engine, 1000, NULL, 0, &err), DX_OK);
+}
+
+/* response: NULL: there is no service. */
+static void say_hello(const char *response)
+{
+  if (response != NULL)
+    serve(response);
+  else
+    (void)shutdown(listen_fd, SHUT_RDWR);
+  begin();
+  run_until(is_over);
+}
+
 static void a_good_response_is_told_and_ends_an_outage(void **state)
 {
   static const char ok[] =
-      "HTTP/1.1 200 OK\r\nContent-Length: 49\r\nConnection: close\r\n\r\n"
+      "HTTP/1.1 200 OK\r\nContent-Length: 49\r\n\r\n"
       "{\"status\":200,\"results\":{\"auth_info\":\"Hi\\u001b\"}}";
   struct dx_pause pause = {1, DX_DOWN_FIRST_MS}; /* over, but not the outage */
-  int64_t begin = dx_monotonic_ms();
+  int64_t begin_ms = dx_monotonic_ms();
 
   (void)state;
+  dx_pause_write(spool.history_dirfd, "127.0.0.1", port, &pause);
   configure_file();
-  dx_pause_write(dirfd_, "127.0.0.1", port, &pause);
-  dx_rate_limit_init(&limit, dirfd_, "127.0.0.1", port);
-  dx_rate_limit_hold(&limit, 2);
   say_hello(ok);
-  dx_pause_read(dirfd_, "127.0.0.1", port, &pause);
+  dx_pause_read(spool.history_dirfd, "127.0.0.1", port, &pause);
   assert_int_equal(pause.down_ms, 0);
-  /* the first slot, and it was taken */
-  assert_true(dx_monotonic_ms() - begin >= 500);
-  assert_true(dx_rate_limit_next_ms(&limit) >= begin + 625);
+  assert_true(dx_monotonic_ms() - begin_ms >= 500); /* the first slot */
   has("line ok     spool           /");
   has("\nline ok     token           from TokenFile\n");
   has("\nline ok     connection      127.0.0.1 port ");
-  has("\nline ok     token accepted  yes\nline Hi?\n");
-  assert_string_equal(told + strlen(told) - 6, "\ndone\n");
+  has("\nline ok     token accepted  yes\nline Hi\033\n");
+  assert_string_equal(told + strlen(told) - 7, "\ndone \n");
+  told[0] = '\0';
+  begin();
+  run_until(is_over);
+  assert_true(dx_monotonic_ms() - begin_ms >= 1000); /* and the second one */
+  has("\ndone \n");                                  /* on a new connection */
+}
+
+static bool a_pause_is_told(void)
+{
+  return strstr(told, "slow waiting for the end of the pause after an outage "
+                      "or status 429, ") != NULL;
 }
 
 static void a_pause_is_for_everybody(void **state)
 {
+  struct dx_pause pause;
+
   (void)state;
   configure_file();
   say_hello("HTTP/1.1 429 Slow\r\nRetry-After: 30\r\nContent-Length: 0\r\n"
             "Connection: close\r\n\r\n");
   has("\nline FAILED response\n");
   has("\nerror E_RATE ");
-  assert_true(limit.pause.until_ms > dx_monotonic_ms() + 20000);
+  dx_pause_read(spool.history_dirfd, "127.0.0.1", port, &pause);
+  assert_true(pause.until_ms > dx_monotonic_ms() + 20000);
+  told[0] = '\0';
+  begin();
+  run_until(a_pause_is_told);
+  assert_null(strstr(told, "slow waiting for a connection"));
 }
 
 static void a_failed_step_is_the_last(void **state)
@@ -219,31 +248,45 @@ static void who_cannot_write_results_is_told(void **state)
   has("\nerror E_NET cannot connect to 127.0.0.1 port ");
 }
 
-static void a_stopped_one_ends_and_so_does_its_command(void **state)
+static void a_stop_ends_the_wait_for_a_command(void **state)
 {
-  struct hello *hello;
-  char command[80];
-  int64_t begin;
+  (void)state;
+  configure("Token command\nTokenCommand /bin/sleep 1000");
+  assert_int_equal(write(stop_ends[1], "", 1), 1);
+  begin();
+  has("\nline FAILED token\n");
+  has("\nerror E_STOPPED ");
+}
+
+static bool is_connecting(void)
+{
+  return strstr(told, "slow waiting for the response of '127.0.0.1'") != NULL;
+}
+
+/* Its client is gone. */
+static void a_canceled_test_tells_nothing_more(void **state)
+{
+  struct dx_err err;
+  int turns;
 
   (void)state;
-  (void)snprintf(command, sizeof(command),
-                 "Token command\nTokenCommand /bin/sleep 1000");
-  configure(command);
-  hello = hello_start(config, "s", ends[1], NULL);
-  assert_non_null(hello);
-  while (strstr(told, "ok     spool") == NULL) {
-    struct pollfd p = {.fd = ends[0], .events = POLLIN};
+  configure_file();
+  begin(); /* nothing accepts the connection */
+  run_until(is_connecting);
+  dx_engine_cancel_hello(engine, dir);
+  told[0] = '\0';
+  for (turns = 0; turns < 10; turns++)
+    assert_int_equal(dx_engine_run(engine, 10, NULL, 0, &err), DX_OK);
+  assert_string_equal(told, "");
+}
 
-    assert_int_equal(poll(&p, 1, WAIT_MS), 1);
-    read_client();
-  }
-  begin = dx_monotonic_ms();
-  hello_stop(hello);
-  while (wait_for(hello))
-    ;
-  assert_true(dx_monotonic_ms() - begin < 5000);
-  (void)hello_end(&hello);
-  assert_null(hello);
+static void a_reload_ends_a_test(void **state)
+{
+  (void)state;
+  configure_file();
+  begin();
+  dx_engine_free(&engine);
+  has("\nerror E_BUSY ");
 }
 
 static void an_unknown_service_is_an_error(void **state)
@@ -252,8 +295,7 @@ static void an_unknown_service_is_an_error(void **state)
 
   (void)state;
   configure_file();
-  assert_null(hello_start(config, "x", ends[1], &err));
-  assert_int_equal(err.code, DX_E_CONFIG);
+  assert_int_equal(dx_engine_hello(engine, "x", tell, dir, &err), DX_E_CONFIG);
 }
 
 int main(void)
@@ -264,7 +306,9 @@ int main(void)
       CASE(a_pause_is_for_everybody),
       CASE(a_failed_step_is_the_last),
       CASE(who_cannot_write_results_is_told),
-      CASE(a_stopped_one_ends_and_so_does_its_command),
+      CASE(a_stop_ends_the_wait_for_a_command),
+      CASE(a_canceled_test_tells_nothing_more),
+      CASE(a_reload_ends_a_test),
       CASE(an_unknown_service_is_an_error),
   };
 

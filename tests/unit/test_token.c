@@ -115,7 +115,7 @@ static struct dx_service command_service(const char *script)
 static enum dx_code token_of(const struct dx_service *service, char *ret_text,
                              size_t size, struct dx_err *err)
 {
-  struct dx_token *token = dx_token_new(service);
+  struct dx_token *token = dx_token_new(service, -1);
   const char *text = NULL;
   enum dx_code code;
 
@@ -324,7 +324,7 @@ static void verify_hmac(const struct row *row, const char *token,
 static void check_signature(const struct row *row, EVP_PKEY *key)
 {
   struct dx_service service = key_service(row->algorithm);
-  struct dx_token *token = dx_token_new(&service);
+  struct dx_token *token = dx_token_new(&service, -1);
   struct dx_err err;
   struct parts parts;
   const char *text = NULL;
@@ -389,7 +389,7 @@ static void claims_are_those_of_the_configuration(void **state)
   memcpy(service.claims.items, claims, sizeof(claims));
   service.claims.count = 3;
   write_text(key_path, SECRET64);
-  token = dx_token_new(&service);
+  token = dx_token_new(&service, -1);
   assert_int_equal(dx_token_get(token, -90000, &text, NULL), DX_OK);
   take_apart(text, &parts);
   assert_string_equal(dx_json_string(dx_json_get(parts.head, "kid")),
@@ -555,7 +555,7 @@ static char *copy_of(struct dx_token *token)
 static void token_is_renewed_at_80_percent_of_its_life(void **state)
 {
   struct dx_service service = key_service(DX_ALG_HS256);
-  struct dx_token *token = dx_token_new(&service);
+  struct dx_token *token = dx_token_new(&service, -1);
   char *first, *before, *after;
 
   (void)state;
@@ -576,7 +576,7 @@ static void token_is_renewed_at_80_percent_of_its_life(void **state)
 static void forgotten_token_is_made_again(void **state)
 {
   struct dx_service service = key_service(DX_ALG_HS256);
-  struct dx_token *token = dx_token_new(&service);
+  struct dx_token *token = dx_token_new(&service, -1);
   const char *text = NULL;
   char *first, *second;
 
@@ -604,7 +604,7 @@ static void forgotten_token_is_made_again(void **state)
 static void token_file_is_read_again_when_it_changes(void **state)
 {
   struct dx_service service = file_service();
-  struct dx_token *token = dx_token_new(&service);
+  struct dx_token *token = dx_token_new(&service, -1);
   struct timespec before[2] = {{.tv_sec = NOW_S - 1}, {.tv_sec = NOW_S - 1}};
   struct timespec times[2] = {{.tv_sec = NOW_S}, {.tv_sec = NOW_S}};
   const char *text = NULL;
@@ -679,7 +679,7 @@ static void token_file_holds_one_word(void **state)
 static void command_prints_a_bare_token(void **state)
 {
   struct dx_service service = command_service("echo ' abc.def '\n");
-  struct dx_token *token = dx_token_new(&service);
+  struct dx_token *token = dx_token_new(&service, -1);
   char *text;
 
   (void)state;
@@ -704,7 +704,7 @@ static void command_prints_json_with_its_expiry(void **state)
 {
   struct dx_service service = command_service(
       "echo '{\"token\": \"abc\", \"expires\": \"2026-01-31T13:00:00Z\"}'\n");
-  struct dx_token *token = dx_token_new(&service);
+  struct dx_token *token = dx_token_new(&service, -1);
   char *text = copy_of(token);
 
   (void)state;
@@ -726,7 +726,7 @@ static void expired_token_is_fetched_again_at_once(void **state)
 {
   struct dx_service service = command_service(
       "echo '{\"token\": \"abc\", \"expires\": \"2026-01-31T11:00:00Z\"}'\n");
-  struct dx_token *token = dx_token_new(&service);
+  struct dx_token *token = dx_token_new(&service, -1);
   char *text = copy_of(token);
 
   (void)state;
