@@ -145,17 +145,13 @@ static size_t read_types(const cJSON *files, const char *types[FILES_MAX])
 static cJSON *upload_url(const struct sim_request *r, const cJSON *file,
                          size_t n)
 {
+  const struct sim_file *stored = sim_store_file(r->source_id, n);
   cJSON *entry = cJSON_CreateObject();
-  char *object =
-      sim_text("images/%s/SOURCE_FILES/%s_%zu", r->source_id, r->source_id, n);
-  char *url = sim_storage_url(object, sim_text_of(file, "content_type"));
 
-  (void)cJSON_AddStringToObject(entry, "url", url);
-  (void)cJSON_AddStringToObject(entry, "object_name", object);
+  (void)cJSON_AddStringToObject(entry, "url", stored->url);
+  (void)cJSON_AddStringToObject(entry, "object_name", stored->object);
   (void)cJSON_AddStringToObject(entry, "file_name",
                                 sim_text_of(file, "file_name"));
-  free(object);
-  free(url);
   return entry;
 }
 

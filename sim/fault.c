@@ -46,86 +46,78 @@ static pthread_mutex_t script_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct stat script_loaded;           /* the file when it was loaded */
 static uint64_t counts[SIM_CALL_COUNT + 1]; /* the last entry: all calls */
 
-static const char *parse_which(const char *word, struct line *ret)
+static bool parse_which(const char *word, struct line *ret)
 {
   char *end;
 
   ret->from = 1;
   ret->to = UINT64_MAX;
   if (strcmp(word, "*") == 0)
-    return NULL;
+    return true;
   ret->from = strtoul(word, &end, 10);
   if (*end != '-')
     ret->to = ret->from;
   else if (*++end != '\0')
     ret->to = strtoul(end, &end, 10);
-  return ret->from == 0 || ret->to < ret->from || *end != '\0'
-             ? "calls must be given as 3, 2-4, 2- or *"
-             : NULL;
+  return ret->from > 0 && ret->to >= ret->from && *end == '\0';
 }
 
-static const char *check_header(const char *text)
+static bool is_header(const char *text)
 {
   size_t n = strcspn(text, " :");
 
-  return n > 0 && strncmp(text + n, ": ", 2) == 0
-             ? NULL
-             : "a header must be given as 'Name: value'";
+  return n > 0 && strncmp(text + n, ": ", 2) == 0;
 }
 
-/* Checks the argument of an action that takes one. */
-static const char *check_arg(enum kind kind, const char *text)
+static bool is_argument(enum kind kind, const char *text)
 {
   char *end;
   unsigned long n = strtoul(text, &end, 10);
 
-  if (kind == EDIT && !sim_fault_edit(text, NULL))
-    return "an edit must be given as /REGEX/TEXT/";
-  if (kind == MS && (*end != '\0' || n > DELAY_MAX_MS))
-    return "the delay must be 0 to 3600000 ms";
-  if (kind == STATUS && (n < 200 || n > 599 || strchr(" ", *end) == NULL))
-    return "the status must be 200 to 599";
-  if (kind == STATUS && *end != '\0')
-    return check_header(end + strspn(end, " "));
-  return kind == HEADER ? check_header(text) : NULL;
+  switch (kind) {
+  case NONE:
+    return *text == '\0';
+  case STATUS:
+    return n >= 200 && n <= 599 &&
+           (*end == '\0' || (*end == ' ' && is_header(end + strspn(end, " "))));
+  case HEADER:
+    return is_header(text);
+  case EDIT:
+    return sim_fault_edit(text, NULL);
+  case MS:
+    return end != text && *end == '\0' && n <= DELAY_MAX_MS;
+  case TEXT:
+    break;
+  }
+  return *text != '\0';
 }
 
-/* Returns NULL, or what is wrong with the line. */
+/* Returns NULL, or the part of the line that is invalid. */
 static const char *parse_line(const char *text, struct line *ret)
 {
   char call[16];
   char which[32];
   char action[16];
   int rest = 0;
-  const char *wrong;
-  enum kind kind;
 
   if (sscanf(text, "%15s %31s %15s %n", call, which, action, &rest) != 3)
-    return "a line must be CALL WHICH ACTION [ARGUMENT]";
-  text += rest;
+    return "number of words";
   while (
       ret->call <= SIM_CALL_COUNT &&
       (ret->call == SIM_OTHER || strcmp(call, sim_call_words[ret->call]) != 0))
     ret->call++;
   if (ret->call > SIM_CALL_COUNT)
-    return "the call must be create, put, source, extract, hello or any";
-  wrong = parse_which(which, ret);
-  if (wrong != NULL)
-    return wrong;
+    return "CALL";
+  if (!parse_which(which, ret))
+    return "WHICH";
   while (ret->action < SIM_ACT_COUNT &&
          strcmp(action, actions[ret->action].word) != 0)
     ret->action++;
-  if (ret->action == SIM_ACT_COUNT)
-    return "unknown action";
-  if (ret->action == SIM_ACT_WORD && ret->call != SIM_SOURCE)
-    return "this action does not apply to this call";
-  kind = actions[ret->action].kind;
-  if (kind == NONE && *text != '\0')
-    return "this action takes no argument";
-  if (kind != NONE && *text == '\0')
-    return "the argument is missing";
-  ret->arg = sim_new(strdup(text));
-  return check_arg(kind, text);
+  if (ret->action == SIM_ACT_COUNT ||
+      (ret->action == SIM_ACT_WORD && ret->call != SIM_SOURCE))
+    return "ACTION";
+  ret->arg = sim_new(strdup(text + rest));
+  return is_argument(actions[ret->action].kind, ret->arg) ? NULL : "ARGUMENT";
 }
 
 static const char *add_line(char *text)
@@ -166,7 +158,8 @@ static bool load(void)
   (void)fclose(file);
   free(text);
   if (wrong != NULL) {
-    warnx("%s:%u: %s", path, number, wrong);
+    warnx("%s:%u: invalid %s; the form is CALL WHICH ACTION [ARGUMENT]", path,
+          number, wrong);
     return false;
   }
   script = all_lines;

@@ -2,7 +2,6 @@
  * main.c - docextract-sim, a simulator of the Document Extraction Service.
  *
  * Starts both ports, prints their URLs, waits for SIGTERM or SIGINT, and stops.
- * Threads that are still reading a document end with the process.
  */
 #include "sim/sim.h"
 
@@ -11,7 +10,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
-#include <openssl/rand.h>
+#include <openssl/crypto.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
@@ -73,12 +72,10 @@ static void start_service(void)
       (sim_service.log_fd = open(
            o->log_file, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600)) < 0)
     err(EX_UNAVAILABLE, "cannot open '%s'", o->log_file);
-  if (sim_service.stop_fd < 0 ||
-      RAND_bytes(sim_service.signing_key, SIM_SIGNING_KEY_BYTES) != 1)
+  if (sim_service.stop_fd < 0)
     err(EX_UNAVAILABLE, "cannot start");
   sim_script_load();
   sim_token_load();
-  sim_store_open();
   sim_service.data_dir = open_data_dir(o->data_dir);
 }
 
@@ -182,8 +179,10 @@ int main(int argc, char **argv)
     files.rlim_cur = files.rlim_max < OPEN_FILES ? files.rlim_max : OPEN_FILES;
     (void)setrlimit(RLIMIT_NOFILE, &files);
   }
+  /* Requests use OpenSSL until stop() has ended them. */
+  (void)OPENSSL_init_crypto(OPENSSL_INIT_NO_ATEXIT, NULL);
   start_service();
-  (void)atexit(stop); /* runs before the cleanup that RAND_bytes() registered */
+  (void)atexit(stop);
   start_ports();
   report_ready(sim_service.options.ready_file);
   (void)sigwait(&signals, &unused);

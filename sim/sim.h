@@ -2,10 +2,9 @@
  * sim.h - declarations shared by the files of docextract-sim, the simulator of
  * the service.
  *
- * Each connection has a thread, and so has each source that is being read.
- * Functions that several threads call lock their data. A request belongs to one
- * thread. Functions that main() calls to start print an error, and end the
- * program.
+ * Each connection has a thread. Functions that several threads call lock their
+ * data. A request belongs to one thread. Functions that main() calls to start
+ * print an error, and end the program.
  */
 #ifndef SIM_SIM_H
 #define SIM_SIM_H
@@ -98,16 +97,23 @@ bool sim_extract(const char *path, const char *content_type,
 
 /* ---- store.c: sources and cases, in memory ---- */
 
-/* To be called once, before the other functions. */
-void sim_store_open(void);
+struct sim_file {
+  const char *type;
+  char *object; /* its name in the storage */
+  char *url;    /* for its upload */
+  bool arrived;
+};
 
 /* Registers a source with n files of these types, which are kept by
  * reference. */
 void sim_store_create(const char *const *types, size_t n,
                       char ret_id[SIM_ID_BYTES]);
 
-/* Notes that the n-th file, counted from 1, has arrived. After the last one, a
- * thread extracts the cases, and the status then changes with time. */
+/* The n-th file of a source, counted from 1; NULL: there is none. */
+const struct sim_file *sim_store_file(const char *id, size_t n);
+
+/* Notes that this file has arrived. After the last one, extracts the cases; the
+ * status then changes with time. */
 void sim_store_file_arrived(const char *id, size_t n);
 
 /*
@@ -198,12 +204,9 @@ bool sim_fault_edit(const char *edit, char **body);
 
 /* ---- request.c: a request from its arrival to its response ---- */
 
-#define SIM_SIGNING_KEY_BYTES 32
-
 /* The data of all handlers. */
 struct sim_service {
   struct sim_options options;
-  unsigned char signing_key[SIM_SIGNING_KEY_BYTES];
   const char *storage_url; /* without a slash at the end */
   char *data_dir;
   int log_fd;  /* -1: no log */
@@ -270,8 +273,8 @@ extern const struct sim_port sim_api_port, sim_storage_port;
 /* An uploaded file: data directory, ID of its source, and its number there. */
 #define SIM_FILE "%s/%s_%zu"
 
-/* The URL to upload an object; the caller frees it. */
-char *sim_storage_url(const char *object, const char *content_type);
+/* A new URL to upload an object; the caller frees it. */
+char *sim_storage_url(const char *object);
 
 /* The service's wall clock: seconds since 1970, with the skew. */
 int64_t sim_server_s(void);

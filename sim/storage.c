@@ -10,19 +10,16 @@
 
 #include <err.h>
 #include <fcntl.h>
-#include <openssl/crypto.h>
-#include <openssl/evp.h>
-#include <openssl/hmac.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <time.h>
 #include <unistd.h>
 
 /* A refused body is read up to this size, so that the client sees the
  * response. */
 #define DRAIN_BYTES_MAX (64u << 20)
-#define MAC_BYTES 32
-#define HEX_BYTES (2 * MAC_BYTES + 1)
+#define TOKEN_BYTES 16
 #define AMZ_DATE "%Y%m%dT%H%M%SZ"
 
 /* Refuses an upload. Worded like the errors of common object storages. */
@@ -58,34 +55,29 @@ static void error(struct sim_response *a, unsigned status)
     respond(a, &refusal);
 }
 
-/* Returns the signature in hex. */
-static void sign(const char *path, const char *content_type, const char *date,
-                 const char *expires, char ret[HEX_BYTES])
+/* The signature is random: a URL is valid if it was given out. */
+static char *make_url(const char *path, const char *date, const char *expires,
+                      const char *signature)
 {
-  unsigned char mac[EVP_MAX_MD_SIZE] = {0};
-  char *text =
-      sim_text("PUT\n%s\n%s\n%s\n%s", path, content_type, date, expires);
-
-  (void)HMAC(EVP_sha256(), sim_service.signing_key, SIM_SIGNING_KEY_BYTES,
-             (unsigned char *)text, strlen(text), mac, NULL);
-  for (size_t i = 0; i < MAC_BYTES; i++)
-    (void)snprintf(ret + 2 * i, 3, "%02x", mac[i]);
-  free(text);
+  return sim_text("%s%s?X-Amz-Date=%s&X-Amz-Expires=%s&X-Amz-Signature=%s",
+                  sim_service.storage_url, path, date, expires, signature);
 }
 
-char *sim_storage_url(const char *object, const char *content_type)
+char *sim_storage_url(const char *object)
 {
   time_t now = (time_t)sim_server_s();
-  struct tm tm;
-  char date[32], expires[24], hex[HEX_BYTES];
+  unsigned char token[TOKEN_BYTES] = {0};
+  char date[32], expires[24], hex[2 * TOKEN_BYTES + 1];
   char *path = sim_text("/%s", object), *url;
+  struct tm tm;
 
+  (void)!getrandom(token, sizeof(token), 0);
+  for (size_t i = 0; i < TOKEN_BYTES; i++)
+    (void)snprintf(hex + 2 * i, 3, "%02x", token[i]);
   (void)strftime(date, sizeof(date), AMZ_DATE, gmtime_r(&now, &tm));
   (void)snprintf(expires, sizeof(expires), "%lld",
                  (long long)sim_service.options.url_lifetime_s);
-  sign(path, content_type, date, expires, hex);
-  url = sim_text("%s%s?X-Amz-Date=%s&X-Amz-Expires=%s&X-Amz-Signature=%s",
-                 sim_service.storage_url, path, date, expires, hex);
+  url = make_url(path, date, expires, hex);
   free(path);
   return url;
 }
@@ -104,13 +96,16 @@ static void check_upload(struct sim_request *r)
   const char *type = sim_request_header(r, "Content-Type");
   const char *date = query_value(r, "X-Amz-Date");
   const char *expires = query_value(r, "X-Amz-Expires");
-  const char *signature = query_value(r, "X-Amz-Signature");
-  char hex[HEX_BYTES];
+  char *url =
+      make_url(r->path, date, expires, query_value(r, "X-Amz-Signature"));
+  const struct sim_file *file;
+  char id[SIM_ID_BYTES] = "";
   struct tm tm = {0};
 
-  sign(r->path, type == NULL ? "" : type, date, expires, hex);
-  /* If the signature is valid, we created the date, the lifetime, and the path,
-   * whose source exists. */
+  (void)sscanf(r->path, "/images/%26[^/]/SOURCE_FILES/%*26c_%zu", id,
+               &r->upload.index);
+  file = sim_store_file(id, r->upload.index);
+  /* If the URL is the right one, we created its date and lifetime. */
   (void)strptime(date, AMZ_DATE, &tm);
   if (sim_request_header(r, "Authorization") != NULL)
     refuse(r, MHD_HTTP_BAD_REQUEST, "InvalidArgument",
@@ -118,15 +113,15 @@ static void check_upload(struct sim_request *r)
   else if (sim_request_header(r, "Content-Length") == NULL)
     refuse(r, MHD_HTTP_LENGTH_REQUIRED, "MissingContentLength",
            "You must provide the Content-Length HTTP header");
-  else if (strlen(signature) != HEX_BYTES - 1 ||
-           CRYPTO_memcmp(signature, hex, HEX_BYTES) != 0)
+  else if (file == NULL || type == NULL || strcmp(file->type, type) != 0 ||
+           strcmp(file->url, url) != 0)
     refuse(r, MHD_HTTP_FORBIDDEN, "SignatureDoesNotMatch",
            "The request signature does not match");
   else if (sim_server_s() >= timegm(&tm) + atoll(expires))
     refuse(r, MHD_HTTP_FORBIDDEN, "AccessDenied", "Request has expired");
   else
-    (void)sscanf(r->path, "/images/%26[^/]/SOURCE_FILES/%*26c_%zu",
-                 r->source_id, &r->upload.index);
+    memcpy(r->source_id, id, SIM_ID_BYTES);
+  free(url);
 }
 
 static void fail_upload(struct sim_request *r)

@@ -4,37 +4,22 @@
 #include "sim/sim.h"
 
 #include <pthread.h>
-#include <semaphore.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define READERS_MAX 2
-
-struct file {
-  const char *type;
-  bool arrived;
-};
 
 struct source {
   struct source *next;
   char id[SIM_ID_BYTES];
-  int64_t arrived_at_ms; /* the last file; 0: not yet */
-  int64_t read_at_ms;    /* the end of reading; 0: not yet */
+  int64_t arrived_at_ms; /* the last file; 0: not yet, or not read yet */
   bool unreadable;
   cJSON *cases; /* an array of results */
   size_t n_files;
   size_t n_arrived;
-  struct file files[];
+  struct sim_file files[];
 };
 
 static pthread_mutex_t store_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct source *newest;
-static sem_t readers;
-
-void sim_store_open(void)
-{
-  (void)sem_init(&readers, 0, READERS_MAX);
-}
 
 void sim_store_create(const char *const *types, size_t n,
                       char ret_id[SIM_ID_BYTES])
@@ -43,9 +28,13 @@ void sim_store_create(const char *const *types, size_t n,
       sim_new(calloc(1, sizeof(*src) + n * sizeof(src->files[0])));
 
   src->n_files = n;
-  for (size_t i = 0; i < n; i++)
-    src->files[i].type = types[i];
   sim_id_new(src->id);
+  for (size_t i = 0; i < n; i++) {
+    src->files[i].type = types[i];
+    src->files[i].object =
+        sim_text("images/%s/SOURCE_FILES/%s_%zu", src->id, src->id, i + 1);
+    src->files[i].url = sim_storage_url(src->files[i].object);
+  }
   memcpy(ret_id, src->id, SIM_ID_BYTES);
   (void)pthread_mutex_lock(&store_lock);
   src->next = newest;
@@ -63,57 +52,58 @@ static struct source *find_source(const char *id)
   return src;
 }
 
-/* Only this thread changes a source whose files have all arrived. */
-static void *read_files(void *cls)
+const struct sim_file *sim_store_file(const char *id, size_t n)
 {
-  struct source *src = cls;
+  const struct source *src;
+
+  (void)pthread_mutex_lock(&store_lock);
+  src = find_source(id);
+  (void)pthread_mutex_unlock(&store_lock);
+  return src != NULL && n >= 1 && n <= src->n_files ? &src->files[n - 1] : NULL;
+}
+
+/* Only this thread changes a source whose files have all arrived. */
+static void read_files(struct source *src)
+{
+  int64_t arrived_at_ms = sim_now_ms();
   cJSON *cases = cJSON_CreateArray();
   bool good = true;
 
-  (void)sem_wait(&readers);
   for (size_t i = 0; good && i < src->n_files; i++) {
     char *path = sim_text(SIM_FILE, sim_service.data_dir, src->id, i + 1);
 
     good = sim_extract(path, src->files[i].type, src->id, cases);
     free(path);
   }
-  (void)sem_post(&readers);
   (void)pthread_mutex_lock(&store_lock);
   src->cases = cases;
   src->unreadable = !good;
-  src->read_at_ms = sim_now_ms();
+  src->arrived_at_ms = arrived_at_ms;
   (void)pthread_mutex_unlock(&store_lock);
-  return NULL;
 }
 
 void sim_store_file_arrived(const char *id, size_t n)
 {
   struct source *src;
-  pthread_t reader;
+  bool is_last = false;
 
   (void)pthread_mutex_lock(&store_lock);
   src = find_source(id);
   /* PUT is idempotent: if a file arrives again, nothing changes. */
-  if (src != NULL && !src->files[n - 1].arrived) {
+  if (!src->files[n - 1].arrived) {
     src->files[n - 1].arrived = true;
-    if (++src->n_arrived == src->n_files) {
-      src->arrived_at_ms = sim_now_ms();
-      if (pthread_create(&reader, NULL, read_files, src) != 0)
-        (void)sim_new(NULL); /* ends the program */
-      (void)pthread_detach(reader);
-    }
+    is_last = ++src->n_arrived == src->n_files;
   }
   (void)pthread_mutex_unlock(&store_lock);
+  if (is_last)
+    read_files(src);
 }
 
-/* When processing ends; INT64_MAX if that is not known yet. */
-static int64_t ends_at_ms(const struct source *src)
+static bool is_processed(const struct source *src, int64_t more_ms)
 {
-  int64_t planned = src->arrived_at_ms + sim_service.options.source_time_ms;
-
-  if (src->read_at_ms == 0)
-    return INT64_MAX;
-  return planned > src->read_at_ms ? planned : src->read_at_ms;
+  return src->arrived_at_ms != 0 &&
+         sim_now_ms() >=
+             src->arrived_at_ms + sim_service.options.source_time_ms + more_ms;
 }
 
 static cJSON *describe(const struct source *src, const char *word)
@@ -123,10 +113,10 @@ static cJSON *describe(const struct source *src, const char *word)
   const cJSON *result;
 
   if (word == NULL)
-    word = src->arrived_at_ms == 0          ? "pending_upload"
-           : sim_now_ms() < ends_at_ms(src) ? "processing"
-           : src->unreadable                ? "failed"
-                                            : "complete";
+    word = src->n_arrived < src->n_files ? "pending_upload"
+           : !is_processed(src, 0)       ? "processing"
+           : src->unreadable             ? "failed"
+                                         : "complete";
   ids =
       strcmp(word, "complete") == 0 ? cJSON_CreateArray() : cJSON_CreateNull();
   if (cJSON_IsArray(ids)) {
@@ -165,7 +155,7 @@ static const cJSON *find_case(const char *id, const struct source **ret)
   const cJSON *result;
 
   for (*ret = newest; *ret != NULL; *ret = (*ret)->next)
-    if (!(*ret)->unreadable && sim_now_ms() >= ends_at_ms(*ret))
+    if (!(*ret)->unreadable && is_processed(*ret, 0))
       cJSON_ArrayForEach(result, (*ret)->cases)
       {
         if (strcmp(cJSON_GetObjectItem(result, "id")->valuestring, id) == 0)
@@ -186,7 +176,7 @@ unsigned sim_store_case(const char *id, cJSON **ret,
   if (result != NULL) {
     memcpy(ret_source_id, src->id, SIM_ID_BYTES);
     status = 204;
-    if (sim_now_ms() >= ends_at_ms(src) + sim_service.options.case_time_ms) {
+    if (is_processed(src, sim_service.options.case_time_ms)) {
       status = 200;
       *ret = cJSON_Duplicate(result, 1);
     }

@@ -6,6 +6,7 @@
 
 #include <cjson/cJSON.h>
 #include <err.h>
+#include <fnmatch.h>
 #include <openssl/crypto.h>
 #include <openssl/ec.h>
 #include <openssl/evp.h>
@@ -22,30 +23,12 @@
 #define LEEWAY_S 30
 #define LIFETIME_MAX_S 3600
 
-static const struct algorithm {
-  const char *name;
-  const char *digest;
-  int key_type;
-  int curve_bits; /* ES: of r, and of s; rounded up to bytes */
-} algorithms[] = {
-    {"HS256", "SHA256", EVP_PKEY_HMAC, 0},
-    {"HS384", "SHA384", EVP_PKEY_HMAC, 0},
-    {"HS512", "SHA512", EVP_PKEY_HMAC, 0},
-    {"RS256", "SHA256", EVP_PKEY_RSA, 0},
-    {"RS384", "SHA384", EVP_PKEY_RSA, 0},
-    {"RS512", "SHA512", EVP_PKEY_RSA, 0},
-    {"PS256", "SHA256", EVP_PKEY_RSA, 0},
-    {"PS384", "SHA384", EVP_PKEY_RSA, 0},
-    {"PS512", "SHA512", EVP_PKEY_RSA, 0},
-    {"ES256", "SHA256", EVP_PKEY_EC, 256},
-    {"ES384", "SHA384", EVP_PKEY_EC, 384},
-    {"ES512", "SHA512", EVP_PKEY_EC, 521},
-    {"EdDSA", NULL, EVP_PKEY_ED25519, 0},
-};
-
-static const struct algorithm *algorithm; /* NULL: no signed tokens */
-static EVP_PKEY *key;                     /* for all but HS */
-static char *secret; /* HS: the key; else the fixed token */
+/* of the algorithm; 0: no signed tokens */
+static int key_type;
+static int curve_bits;  /* ES: of r, and of s; rounded up to bytes */
+static char digest[16]; /* "": none */
+static EVP_PKEY *key;   /* for all but HS */
+static char *secret;    /* HS: the key; else the fixed token */
 static size_t secret_len;
 
 /* A part of a token, decoded; a NUL follows `bytes`. */
@@ -57,20 +40,26 @@ struct part {
 static void load_key(void)
 {
   BIO *bio = sim_new(BIO_new_mem_buf(secret, (int)secret_len));
+  const char *name = sim_service.options.algorithm;
+  bool is_eddsa = strcmp(name, "EdDSA") == 0;
 
-  for (size_t i = 0; i < sizeof(algorithms) / sizeof(algorithms[0]); i++)
-    if (strcmp(algorithms[i].name, sim_service.options.algorithm) == 0)
-      algorithm = &algorithms[i];
-  if (algorithm == NULL)
+  if (!is_eddsa && fnmatch("[HRPE]S@(256|384|512)", name, FNM_EXTMATCH) != 0)
     errx(EX_UNAVAILABLE, "token check: unknown algorithm");
-  if (algorithm->key_type != EVP_PKEY_HMAC) {
+  key_type = is_eddsa         ? EVP_PKEY_ED25519
+             : name[0] == 'H' ? EVP_PKEY_HMAC
+             : name[0] == 'E' ? EVP_PKEY_EC
+                              : EVP_PKEY_RSA;
+  if (!is_eddsa)
+    (void)snprintf(digest, sizeof(digest), "SHA%s", name + 2);
+  if (key_type == EVP_PKEY_EC)
+    curve_bits = name[2] == '5' ? 521 : atoi(name + 2);
+  if (key_type != EVP_PKEY_HMAC) {
     key = PEM_read_bio_PUBKEY(bio, NULL, NULL, NULL);
     if (key == NULL)
       errx(EX_UNAVAILABLE,
            "token check: the key is not a public key in PEM form");
-    if (EVP_PKEY_get_base_id(key) != algorithm->key_type ||
-        (algorithm->curve_bits > 0 &&
-         EVP_PKEY_get_bits(key) != algorithm->curve_bits))
+    if (EVP_PKEY_get_base_id(key) != key_type ||
+        (curve_bits > 0 && EVP_PKEY_get_bits(key) != curve_bits))
       errx(EX_UNAVAILABLE, "token check: the key does not match the algorithm");
   }
   (void)BIO_free(bio);
@@ -116,7 +105,7 @@ static bool decode(const char *text, struct part *ret)
 }
 
 /* Converts r||s to DER, which OpenSSL requires. */
-static bool ecdsa_to_der(int curve_bits, struct part *signature)
+static bool ecdsa_to_der(struct part *signature)
 {
   int half = (curve_bits + 7) / 8;
   ECDSA_SIG *s = sim_new(ECDSA_SIG_new());
@@ -134,23 +123,22 @@ static bool ecdsa_to_der(int curve_bits, struct part *signature)
 
 static bool signature_good(const char *text, size_t len, struct part *signature)
 {
-  const struct algorithm *a = algorithm;
   unsigned char mac[EVP_MAX_MD_SIZE];
   unsigned n = 0;
   EVP_MD_CTX *ctx;
   EVP_PKEY_CTX *pctx = NULL; /* belongs to ctx */
   bool good;
 
-  if (a->key_type == EVP_PKEY_HMAC)
-    return HMAC(EVP_get_digestbyname(a->digest), secret, (int)secret_len,
+  if (key_type == EVP_PKEY_HMAC)
+    return HMAC(EVP_get_digestbyname(digest), secret, (int)secret_len,
                 (const unsigned char *)text, len, mac, &n) != NULL &&
            signature->len == n && CRYPTO_memcmp(signature->bytes, mac, n) == 0;
-  if (a->key_type == EVP_PKEY_EC && !ecdsa_to_der(a->curve_bits, signature))
+  if (key_type == EVP_PKEY_EC && !ecdsa_to_der(signature))
     return false;
   ctx = sim_new(EVP_MD_CTX_new());
-  good = EVP_DigestVerifyInit_ex(ctx, &pctx, a->digest, NULL, NULL, key,
-                                 NULL) == 1;
-  if (good && a->name[0] == 'P')
+  good = EVP_DigestVerifyInit_ex(ctx, &pctx, digest[0] != 0 ? digest : NULL,
+                                 NULL, NULL, key, NULL) == 1;
+  if (good && sim_service.options.algorithm[0] == 'P')
     good = EVP_PKEY_CTX_set_rsa_padding(pctx, RSA_PKCS1_PSS_PADDING) == 1 &&
            EVP_PKEY_CTX_set_rsa_pss_saltlen(pctx, RSA_PSS_SALTLEN_DIGEST) == 1;
   good = good && EVP_DigestVerify(ctx, signature->bytes, signature->len,
@@ -205,7 +193,8 @@ static const char *jwt_error(const char *token, char *copy, int64_t now_s)
 
   if (header == NULL || payload == NULL || copy == NULL)
     error = "not a signed token";
-  else if (strcmp(sim_text_of(header, "alg"), algorithm->name) != 0)
+  else if (strcmp(sim_text_of(header, "alg"), sim_service.options.algorithm) !=
+           0)
     error = "wrong algorithm";
   else if (key_id != NULL && strcmp(sim_text_of(header, "kid"), key_id) != 0)
     error = "wrong key ID";
@@ -234,7 +223,7 @@ const char *sim_token_error(const char *header, int64_t now_s)
     return "empty token";
   if (secret == NULL)
     return NULL;
-  if (algorithm == NULL)
+  if (key_type == 0)
     return strlen(token) == secret_len &&
                    CRYPTO_memcmp(token, secret, secret_len) == 0
                ? NULL

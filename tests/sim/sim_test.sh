@@ -733,7 +733,7 @@ test_faults()
   faults 'hello * nonsense\n'
   hello
   contains 'an invalid line is reported' "$(cat "$dir/err")" \
-    "$dir/faults:1: unknown action"
+    "$dir/faults:1: invalid ACTION"
   test_quick_end 'hello * hang' 'a client hangs' \
     -X POST -H "$auth" "$api/auth/hello"
   start --faults "$dir/faults"
@@ -741,7 +741,7 @@ test_faults()
   test_quick_end 'put * delay 60000' 'a response is delayed' \
     -H "$pdf_type" -T "$dir/chart.pdf" "$url"
   start --faults "$dir/faults"
-  test_quick_end 'create * delay 60000' 'a URL is not signed yet' \
+  test_quick_end 'create * delay 60000' 'a source is not created yet' \
     -X POST -H "$auth" -H 'Content-Type: application/json' \
     -d '{"files":[{"content_type":"application/pdf","file_name":"a"}]}' \
     "$api/v1/source"
@@ -775,31 +775,23 @@ invalid_script() # WHAT LINE PART
 {
   printf 'hello 1 drop\n%b\n' "$2" > "$dir/wrong"
   is "$1" "$(exit_of --port 0 --storage-port 0 --faults "$dir/wrong") $(
-    cat "$dir/err")" "69 docextract-sim: $dir/wrong:2: $3"
+    cat "$dir/err")" "69 docextract-sim: $dir/wrong:2: invalid $3; the form \
+is CALL WHICH ACTION [ARGUMENT]"
 }
 
 test_invalid_scripts()
 {
-  invalid_script 'unknown call' 'hallo 1 drop' \
-    'the call must be create, put, source, extract, hello or any'
-  invalid_script 'invalid range' 'hello 4-2 drop' \
-    'calls must be given as 3, 2-4, 2- or *'
-  invalid_script 'action that does not apply' 'hello 1 word x' \
-    'this action does not apply to this call'
-  invalid_script 'incomplete line' 'hello 1' \
-    'a line must be CALL WHICH ACTION [ARGUMENT]'
-  invalid_script 'invalid status' 'hello 1 status 99' \
-    'the status must be 200 to 599'
-  invalid_script 'invalid header' 'hello 1 status 500 Retry' \
-    "a header must be given as 'Name: value'"
-  invalid_script 'unexpected argument' 'hello 1 drop 5' \
-    'this action takes no argument'
-  invalid_script 'missing argument' 'hello 1 body' \
-    'the argument is missing'
-  invalid_script 'invalid edit' 'hello 1 edit /(/x/' \
-    'an edit must be given as /REGEX/TEXT/'
-  invalid_script 'invalid delay' 'hello 1 delay soon' \
-    'the delay must be 0 to 3600000 ms'
+  invalid_script 'unknown call' 'hallo 1 drop' CALL
+  invalid_script 'invalid range' 'hello 4-2 drop' WHICH
+  invalid_script 'action that does not apply' 'hello 1 word x' ACTION
+  invalid_script 'incomplete line' 'hello 1' 'number of words'
+  invalid_script 'invalid status' 'hello 1 status 99' ARGUMENT
+  invalid_script 'invalid header' 'hello 1 status 500 Retry' ARGUMENT
+  invalid_script 'header without a name' 'hello 1 header x' ARGUMENT
+  invalid_script 'unexpected argument' 'hello 1 drop 5' ARGUMENT
+  invalid_script 'missing argument' 'hello 1 body' ARGUMENT
+  invalid_script 'invalid edit' 'hello 1 edit /(/x/' ARGUMENT
+  invalid_script 'invalid delay' 'hello 1 delay soon' ARGUMENT
 }
 
 # --- the rest --------------------------------------------------------------
