@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 #
-# disk.sh - whether a slow disk costs calls: 100 jobs are handed over to a
-# docextractd that does not run yet, and each of its fsyncs takes 15 ms. The
-# alternative is the same with the disk as it is. Counted are the calls that the
-# service gets, from the tenth to the last but ten: before them all jobs are
-# picked up at once, and after them there may be nothing to call for.
+# disk.sh - whether a slow disk costs calls: 100 jobs wait for a docextractd
+# that does not run yet, and each of its fsyncs takes 15 ms. The alternative is
+# the same with the disk as it is. Counted are the calls that the service gets,
+# from the tenth to the last but ten: before them all jobs are picked up at
+# once, and after them there may be nothing to call for.
 . "$(dirname "$0")/lib.sh"
 
 jobs=$(size 100 24)
@@ -17,7 +17,7 @@ start_sim --source-time 2000 --case-time 1000 --log "$dir/sim.log"
 
 # They wait for docextractd, or leave what they stored behind.
 received() { find "$dir/spool/received" -mindepth 1 -maxdepth 1 | wc -l; }
-hand_over()
+store_jobs()
 {
   local n a
   for ((n = 1; n <= jobs; n++)); do
@@ -38,7 +38,7 @@ measure() # NAME MS
   configure "$dir/spool"
   printf 'BaseURL %s\nAPIRate %s\nCompletion accepted\n</Service>\n' "$api" \
     "$rate" >> "$dir/docextract.conf"
-  hand_over "$1"
+  store_jobs "$1"
   : > "$dir/sim.log"
   began=$(cut -d ' ' -f 1 /proc/uptime)
   start_daemon env LD_PRELOAD="$preload" DX_WALK='count fsync' \

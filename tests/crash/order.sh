@@ -120,7 +120,7 @@ print_job 3
 check "$t: it is extracted" until_true finished 3
 is "$t: it ends" "$status" 0
 
-t='a job that is handed over'
+t='a job whose print job ends first'
 stop_daemon
 write_config 'APIRate 9' 'Completion accepted'
 trace_daemon

@@ -8,8 +8,8 @@
 # sent twice.
 #
 #   power.sh         some of the operations, some pairs
-#   power.sh --all   every operation, more pairs; of a job that is handed over,
-#                    fewer kinds and pairs
+#   power.sh --all   every operation, more pairs; of a job whose print job ends
+#                    first, fewer kinds and pairs
 . "$(dirname "$0")/lib.sh"
 
 here=$(dirname "$0")
@@ -119,4 +119,4 @@ make_bundle
 learn_expected
 walk 'the job is waited for' "$(by 17 1)" "$(by 40 9)"
 accept
-walk 'the job is handed over' "$(by 17 4)" "$(by 40 18)"
+walk 'the print job ends first' "$(by 17 4)" "$(by 40 18)"

@@ -7,8 +7,8 @@
 # applies when a second backend is started for the job.
 #
 #   walk.sh         the journal, the results, some pairs
-#   walk.sh --all   every step on disk, every pair; of a job that is handed
-#                   over, every second step
+#   walk.sh --all   every step on disk, every pair; of a job whose print job
+#                   ends first, every second step
 . "$(dirname "$0")/lib.sh"
 
 all=
@@ -143,4 +143,4 @@ in_parallel 'a second backend comes' two_backends < "$dir/backend"
 accept
 # Before and after every second step: between any two, either after the first or
 # before the second.
-walk 'the job is handed over' 2
+walk 'the print job ends first' 2

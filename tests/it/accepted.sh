@@ -224,7 +224,7 @@ job_ends "$t: the print job ends" "$job" completed
 check "$t: it fails" until_true daemon_says "job $(key_of "$job"): .*refused"
 faults '#'
 dx retry "$(key_of "$job")" > "$dir/retry" 2>&1
-is "$t: it is handed over again" "$?" 0
+is "$t: the command succeeds" "$?" 0
 check "$t: and extracted" until_true extracted 1
 is "$t: once" "$(calls put) $(n_results)" '1 1'
 

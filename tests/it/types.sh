@@ -72,7 +72,7 @@ is 'no call was refused' "$(jq -s 'map(select(.status>=400))|length' "$SIM_LOG")
 is 'the pages are counted' "$(tail -n 1 "$cups/log/page_log")" \
   "chart $job 2 total 2"
 is 'no document is left in the spool' \
-  "$(find "$spool/jobs" "$spool/finished" "$spool/incoming" -type f ! -name job.json ! -name lock)" ''
+  "$(find "$spool/jobs" "$spool/finished" "$spool/incoming" -type f ! -name job.json)" ''
 
 body='{"status":200, "results": {"status":"complete","n":1.2300000000000000000001e400,"t":"\u00e9 é\/" ,"a":[0.10,-0]}}'
 faults "extract * body $body"

@@ -4,8 +4,8 @@
 # never exceeded, nothing is lost or duplicated, memory stays small. JOBS can be
 # set in the environment.
 #
-# The jobs are handed over by the backend itself, one after another, as cupsd
-# would run it. cupsd does not have these jobs, and reports that to docextractd.
+# The backend stores the jobs, one after another, as cupsd would run it. cupsd
+# does not have these jobs, and reports that to docextractd.
 . "$(dirname "$0")/../it/lib.sh"
 
 n=${JOBS:-1000}
@@ -28,7 +28,7 @@ most_in_a_second()
     if (NR - first > most) most = NR - first } END { print most + 0 }'
 }
 
-hand_over() # NUMBER
+store() # NUMBER
 {
   env -i PATH="$PATH" DEVICE_URI=docextract://default PRINTER=chart \
     CUPS_SERVERROOT="$cups/root" \
@@ -52,19 +52,19 @@ PPD=$build/ppd/docextract.ppd CUPS_SERVERROOT=$cups/root \
 start_cupsd
 start_daemon
 began=$(date +%s)
-handed=0
+stored=0
 for ((i = 1; i <= n; i++)); do
-  hand_over "$i" && handed=$((handed + 1))
+  store "$i" && stored=$((stored + 1))
 done
-is 'every job is handed over' "$handed" "$n"
-handing=$(($(date +%s) - began))
+is 'every job is stored' "$stored" "$n"
+storing=$(($(date +%s) - began))
 
 # A job takes three calls; docextractd began with the first job.
 bound=$((3 * n * 105 / 100 / rate + longest))
 WAIT_S=$((bound + 60)) until_true all_extracted ||
   not_ok 'all results arrive' "$(n_manifests) of $n"
 took=$(($(date +%s) - began))
-check "all results within $bound s ($took s, handing over took $handing s)" \
+check "all results within $bound s ($took s, storing took $storing s)" \
   test "$took" -le "$bound"
 is 'sent once, all of them' "$(calls create) $(calls put) $(n_results)" \
   "$n $n $n"
