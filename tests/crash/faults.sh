@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
 #
 # faults.sh - the n-th write, fsync, rename, open, mkdir, remove, or allocation
-# of the backend or of docextractd fails, for all n. The backend continues, or
-# exits so that cupsd runs it again. docextractd continues, or exits so that
-# systemd starts it again, and the backend that attends is not affected. Both
-# report the error and leave no partial files. After the fault ends, every
-# document is extracted once.
+# of the backend or of docextractd fails, for all n; or all of them fail from
+# the n-th on, until the fault ends. The backend continues, or exits so that
+# cupsd runs it again. docextractd continues, or exits so that systemd starts it
+# again, and the backend that attends is not affected. Both report the error and
+# leave no partial files. After the fault ends, every document is extracted once.
 #
 #   faults.sh         some calls of every family
 #   faults.sh --all   every call; of allocations that are alike, one; some calls
-#                     of a job that is handed over
+#                     of a job whose print job ends first
 . "$(dirname "$0")/lib.sh"
 
 all=
@@ -62,6 +62,10 @@ fails() # GROUP N COUNT ERROR
   kills=$((kills + 1))
   ends_well "$4" || wrong "exit $status at $(step): $(grep ERROR "$dir/err")"
   same 'it prints no secrets' "$(printed_secrets)" ''
+  if [ "$3" = "$long" ]; then
+    run_backend "fail $1 1 $3 $4"
+    ends_well "$4" || wrong "exit $status again: $(grep ERROR "$dir/err")"
+  fi
   was_final
   remember
   run_to_the_end
@@ -82,10 +86,19 @@ fails_in_daemon() # GROUP N COUNT ERROR
     same 'it says why it ends' \
       "$(grep -c "$(words_of "$4")" "$dir/daemon.new")" 1
     kills=$((kills + 1))
+    if [ "$3" = "$long" ]; then
+      start_walked_daemon "fail $1 1 $3 $4"
+      daemon_is_gone || until_true happened failed "$dir/daemon.log"
+      stop_daemon
+    fi
     start_walked_daemon
   fi
   wait "$first"
-  ! happened failed "$dir/daemon.log" || kills=$((kills + 1))
+  if happened failed "$dir/daemon.log"; then
+    kills=$((kills + 1))
+    [ "$3" = 1 ] || grep -q "$(words_of "$4")" "$dir/daemon.new" ||
+      wrong "it logs why it waits: $(tail -n 3 "$dir/daemon.new")"
+  fi
   same 'it logs no secrets' "$(grep -aE "$secrets" "$dir/daemon.new")" ''
   same 'the backend prints no secrets' "$(printed_secrets)" ''
   check_end
@@ -131,23 +144,33 @@ make_bundle
 learn_expected
 by() { if [ -n "$all" ]; then echo "$2"; else echo "$1"; fi; } # COARSE FINE
 
+# How many calls fail when a fault lasts.
+long=$(by 8 20)
+
 every_family()
 {
   walk 'a write fails, the disk is full' write "$(by 4 1)" 1 ENOSPC
   walk 'writes fail for a while' write "$(by 8 2)" 4 ENOSPC
+  walk 'a write fails, the disk is damaged' write "$(by 8 1)" 1 EIO
   walk 'an fsync fails' fsync "$(by 3 1)" 1 EIO
-  walk 'a rename fails' rename "$(by 2 1)" 1 EDQUOT
+  walk 'a rename fails, the quota is used up' rename "$(by 2 1)" 1 EDQUOT
+  walk 'a rename fails, the disk is full' rename "$(by 4 1)" 1 ENOSPC
   walk 'a file is not opened' open "$(by 4 1)" 1 EMFILE
-  walk 'a directory is not made' mkdir 1 1 EROFS
+  walk 'a file is not made, there are no inodes' create "$(by 5 1)" 1 ENOSPC
+  walk 'a directory is not made, there are no inodes' mkdir "$(by 3 1)" 1 ENOSPC
   walk 'a file is not removed' remove "$(by 2 1)" 1 EACCES
+  walk 'something fails, the disk is read-only' file "$(by 24 1)" 1 EROFS
+  walk 'the disk stays full' space "$(by 60 4)" $long ENOSPC
   walk 'memory is out' memory "$(by 100 new)" 1 ENOMEM
 }
 every_family
+[ -z "$all" ] || walk 'the disk stays damaged' file 8 $long EIO
+[ -z "$all" ] || walk 'the disk stays read-only' file 8 $long EROFS
 accept
 if [ -n "$all" ]; then
   all=
   every_family
 else
-  walk 'an fsync fails, handed over' fsync 3 1 EIO
-  walk 'a rename fails, handed over' rename 3 1 EDQUOT
+  walk 'the print job ends first: an fsync fails' fsync 3 1 EIO
+  walk 'the print job ends first: a rename fails' rename 3 1 EDQUOT
 fi

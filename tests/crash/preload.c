@@ -71,12 +71,14 @@
   X(FSYNC, "fsync", 1u << 1)                                            \
   X(RENAME, "rename", 1u << 2)                                          \
   X(OPEN, "open", 1u << 3)                                              \
-  X(MKDIR, "mkdir", 1u << 4)                                            \
-  X(REMOVE, "remove", 1u << 5)                                          \
-  X(MEMORY, "memory", 1u << 6)                                          \
-  X(JOURNAL, "journal", 1u << 7) /* renames that change what is true */ \
-  X(RESULT, "result", 1u << 8)   /* a result stored or delivered */     \
-  X(FILE, "file", 1u << 9)       /* whatever changes the disk */
+  X(CREATE, "create", 1u << 4) /* a file that may not exist */          \
+  X(MKDIR, "mkdir", 1u << 5)                                            \
+  X(REMOVE, "remove", 1u << 6)                                          \
+  X(MEMORY, "memory", 1u << 7)                                          \
+  X(JOURNAL, "journal", 1u << 8) /* renames that change what is true */ \
+  X(RESULT, "result", 1u << 9)   /* a result stored or delivered */     \
+  X(SPACE, "space", 1u << 10)    /* whatever a full disk denies */      \
+  X(FILE, "file", 1u << 11)      /* whatever changes the disk */
 
 enum group {
 #define X(name, word, bit) G_##name = (bit),
@@ -522,7 +524,7 @@ static bool is_request(const char *bytes, size_t len, char text[PATH_BYTES])
 /* No step for a power cut, which takes all that was written before an fsync. */
 static unsigned groups_of_write(void)
 {
-  return plan.cuts ? G_WRITE : G_WRITE | G_FILE;
+  return plan.cuts ? G_WRITE : G_WRITE | G_SPACE | G_FILE;
 }
 
 ssize_t write(int fd, const void *bytes, size_t len)
@@ -597,14 +599,15 @@ int fdatasync(int fd)
 
 static unsigned groups_of_rename(const char *from, const char *to)
 {
+  unsigned groups = G_RENAME | G_SPACE | G_FILE;
   size_t len = strlen(to);
 
   if (strcmp(to, "job.json") == 0 || strncmp(from, "incoming/", 9) == 0 ||
       strncmp(from, "received/", 9) == 0)
-    return G_RENAME | G_FILE | G_JOURNAL;
+    return groups | G_JOURNAL;
   if (len > 5 && strcmp(to + len - 5, ".json") == 0)
-    return G_RENAME | G_FILE | G_RESULT;
-  return G_RENAME | G_FILE;
+    return groups | G_RESULT;
+  return groups;
 }
 
 static int do_rename(int from_fd, const char *from, int to_fd, const char *to,
@@ -643,7 +646,8 @@ int rename(const char *from, const char *to)
 static int do_open(int dirfd, const char *path, int flags, mode_t mode,
                    const void *caller)
 {
-  unsigned groups = G_OPEN | ((flags & O_CREAT) != 0 ? G_FILE : 0u);
+  unsigned groups =
+      (flags & O_CREAT) != 0 ? G_OPEN | G_CREATE | G_SPACE | G_FILE : G_OPEN;
   int fd;
 
   if (!before(groups, "open", path, caller))
@@ -700,12 +704,12 @@ int mkdirat(int dirfd, const char *path, mode_t mode)
 {
   int result;
 
-  if (!before(G_MKDIR | G_FILE, "mkdir", path, CALLER))
+  if (!before(G_MKDIR | G_SPACE | G_FILE, "mkdir", path, CALLER))
     return -1;
   result = (int)syscall(SYS_mkdirat, dirfd, path, mode);
   if (result == 0)
     trace("mkdir", dirfd, path, CALLER);
-  after(G_MKDIR | G_FILE, CALLER);
+  after(G_MKDIR | G_SPACE | G_FILE, CALLER);
   return result;
 }
 
