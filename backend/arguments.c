@@ -24,12 +24,7 @@ bool backend_copy(const char *text, char **ret_text)
 enum dx_code backend_read_uri(struct backend *b, const char *uri,
                               struct dx_err *err)
 {
-  int end = 0;
-
-  if (uri == NULL ||
-      sscanf(uri, "docextract://%64[a-zA-Z0-9_.-]%n", b->service, &end) != 1 ||
-      (uri[end] != '\0' &&
-       strcmp(uri + end, "/") != 0)) /* some dialogs add it */
+  if (!dx_section_of_uri(uri, b->service))
     return dx_fail(err, DX_E_CONFIG, 0,
                    "the device URI must be docextract://SERVICE, where SERVICE "
                    "is the name of a section of docextract.conf");

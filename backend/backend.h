@@ -17,6 +17,7 @@
 
 #include "lib/config/config.h"
 #include "lib/control/channel.h"
+#include "lib/print/device.h"
 #include "lib/spool/sentence.h"
 #include "lib/spool/spool.h"
 
@@ -25,7 +26,7 @@ struct backend {
   const char *job_id, *user, *title, *options;
   bool is_raw;               /* printed raw: no filter has run */
   char *uuid, *host, *queue; /* NULL: not known */
-  char service[65];
+  char service[DX_SECTION_BYTES];
   char seal[DX_SEAL_BYTES]; /* of the entries of this run */
   /* set while running */
   struct dx_config *config;

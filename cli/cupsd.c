@@ -12,10 +12,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "lib/print/device.h"
+
 /* ---- queues ---- */
 
 #define TIMEOUT_MS 3000
-#define SCHEME "docextract://"
 
 /* Values that are not keywords (RFC 8011, section 5.1.4) are skipped. */
 static void add_reasons(struct queue *queue, ipp_attribute_t *attribute)
@@ -38,16 +39,11 @@ static void add_reasons(struct queue *queue, ipp_attribute_t *attribute)
 /* Sets the section from a device URI of docextract. */
 static void set_service(struct queue *queue, const char *uri)
 {
-  size_t len;
+  const size_t len = strlen(DX_DEVICE_SCHEME);
 
-  queue->is_ours = uri != NULL && strncmp(uri, SCHEME, strlen(SCHEME)) == 0;
-  if (!queue->is_ours)
-    return;
-  (void)snprintf(queue->service, sizeof(queue->service), "%s",
-                 uri + strlen(SCHEME));
-  len = strlen(queue->service);
-  if (len > 0 && queue->service[len - 1] == '/')
-    queue->service[len - 1] = '\0'; /* added by some dialogs */
+  queue->is_ours = uri != NULL && strncmp(uri, DX_DEVICE_SCHEME, len) == 0;
+  if (queue->is_ours && !dx_section_of_uri(uri, queue->service))
+    (void)snprintf(queue->service, sizeof(queue->service), "%s", uri + len);
 }
 
 static void read_attribute(struct queue *queue, ipp_attribute_t *attribute)

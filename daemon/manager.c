@@ -12,6 +12,7 @@
 #include "lib/base/fs.h"
 #include "lib/base/log.h"
 #include "lib/base/policy.h"
+#include "lib/print/device.h"
 #include "lib/spool/merge.h"
 #include "lib/spool/retention.h"
 
@@ -447,13 +448,13 @@ void manager_expire(struct manager *manager)
 
 /* ---- start, reload, stop ---- */
 
-/* Matches docextract://SERVICE, the device URI of the queues. */
 static bool is_ours(void *ctx, const char *device_uri)
 {
   const struct manager *manager = ctx;
+  char section[DX_SECTION_BYTES];
 
-  return strncmp(device_uri, "docextract://", 13) == 0 &&
-         dx_config_service(manager->config, device_uri + 13) != NULL;
+  return dx_section_of_uri(device_uri, section) &&
+         dx_config_service(manager->config, section) != NULL;
 }
 
 enum dx_code manager_use(struct manager *manager, struct dx_config *config,

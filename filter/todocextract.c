@@ -36,11 +36,10 @@
 #include "lib/base/utf8.h"
 #include "lib/config/config.h"
 #include "lib/print/bundle.h"
+#include "lib/print/device.h"
 #include "lib/spool/filename.h"
 #include "lib/print/mime.h"
 #include "lib/spool/sentence.h"
-
-#define SCHEME "docextract://"
 
 /* Used if the configuration is not valid, which the backend reports. */
 static const struct dx_service no_service = {.max_document_bytes = INT64_MAX,
@@ -171,15 +170,13 @@ static const struct dx_service *filter_service(struct dx_config **config)
   const char *uri = getenv("DEVICE_URI");
   const char *given = getenv("DOCEXTRACT_CONF"); /* docextract -c */
   const struct dx_service *service = NULL;
-  char name[80] = "";
+  char name[DX_SECTION_BYTES];
   struct dx_err err;
 
   if (dx_config_load(given != NULL ? given : dx_config_path(), config, &err) !=
       DX_OK)
     dx_log(DX_LOG_DEBUG, "%s", err.text);
-  if (uri != NULL)
-    (void)sscanf(uri, SCHEME "%79[^/]", name); /* some dialogs add a '/' */
-  if (*config != NULL)
+  if (dx_section_of_uri(uri, name) && *config != NULL)
     service = dx_config_service(*config, name);
   return service != NULL ? service : &no_service;
 }
@@ -451,7 +448,7 @@ int main(int argc, char *argv[])
     from = open(argv[6], O_RDONLY | O_CLOEXEC);
   /* Only our backend can read a bundle; any other would print it as text. */
   uri = getenv("DEVICE_URI");
-  if (uri != NULL && strstr(uri, SCHEME) == NULL)
+  if (uri != NULL && strstr(uri, DX_DEVICE_SCHEME) == NULL)
     return refuse_queue(from);
   return run(&job, from);
 }

@@ -55,6 +55,15 @@ once "$t" 2
 no_documents_left() { [ -z "$(find "$spool/jobs" "$spool/finished" -name 'document-*')" ]; }
 check "$t: no document is kept" until_true no_documents_left
 
+t='a slash at the end of the device URI' # as some dialogs write it
+lpadmin -p chart -v docextract://default/
+to_the_wait
+check "$t: docextractd learns that it is over" until_true \
+  daemon_says "job $(key_of "$job"): cupsd: over, backend: left: send"
+faults '#'
+once "$t"
+lpadmin -p chart -v docextract://default
+
 t='no scanning'
 clear_results
 before=$(grep -c 'job .*: received' "$dir/daemon.new")

@@ -104,6 +104,15 @@ faults '#'
 job_ends "$t: it completes there" "$job" completed
 is "$t: it was sent once" "$(calls put) $(n_results)" '1 1'
 
+t='moved to one with a slash at the end of its device URI'
+add_queue slash
+lpadmin -p slash -v docextract://default/
+to_the_outage
+lpmove "$job" slash
+faults '#'
+job_ends "$t: it completes there" "$job" completed
+is "$t: it was sent once" "$(calls put) $(n_results)" '1 1'
+
 t='the queue is deleted while a job waits'
 add_queue gone
 to_the_outage gone

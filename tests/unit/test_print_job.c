@@ -1,6 +1,6 @@
 /*
- * test_print_job.c - parsing responses of cupsd, valid and invalid; and
- * checking whether a cupsd is still running.
+ * test_print_job.c - parsing responses of cupsd and device URIs, valid and
+ * invalid; and checking whether a cupsd is still running.
  */
 #include "tests/unit/unit.h"
 
@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "lib/base/clock.h"
+#include "lib/print/device.h"
 #include "lib/print/print_job.h"
 #include "tests/unit/ipp.h"
 #include "tests/unit/temp_dir.h"
@@ -255,6 +256,44 @@ static void a_process_with_its_number_is_not_the_cupsd(void **state)
   free(name);
 }
 
+static void section_of_a_device_uri(void **state)
+{
+  static const struct {
+    const char *uri, *section; /* NULL: it is not the URI of our queue */
+  } rows[] = {
+      {"docextract://default", "default"},
+      {"docextract://default/", "default"}, /* as some dialogs write it */
+      {"docextract://Lab-2.b_c", "Lab-2.b_c"},
+      {NULL, NULL},
+      {"", NULL},
+      {"docextract", NULL},
+      {"docextract://", NULL},
+      {"docextract:///", NULL},
+      {"docextract://default//", NULL},
+      {"docextract://default/x", NULL},
+      {"docextract://default?x", NULL},
+      {"docextract://a b", NULL},
+      {"docextract://user@host", NULL},
+      {"ipp://default", NULL},
+      {" docextract://default", NULL},
+  };
+  char uri[128], section[DX_SECTION_BYTES];
+  size_t i;
+
+  (void)state;
+  for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    assert_int_equal(dx_section_of_uri(rows[i].uri, section),
+                     rows[i].section != NULL);
+    assert_string_equal(section,
+                        rows[i].section != NULL ? rows[i].section : "");
+  }
+  (void)snprintf(uri, sizeof(uri), "docextract://%064d", 7);
+  assert_true(dx_section_of_uri(uri, section));
+  assert_int_equal(strlen(section), 64);
+  (void)snprintf(uri, sizeof(uri), "docextract://%065d", 7);
+  assert_false(dx_section_of_uri(uri, section));
+}
+
 /* Then a decision is needed. */
 static void where_nothing_can_be_told_it_is_not_gone(void **state)
 {
@@ -278,6 +317,7 @@ int main(void)
       cmocka_unit_test(a_request_is_in_the_name_of_the_owner),
       cmocka_unit_test(a_silent_cupsd_is_waited_for_no_longer_than_allowed),
       cmocka_unit_test(the_address_is_what_cups_server_says),
+      cmocka_unit_test(section_of_a_device_uri),
       cmocka_unit_test(a_cupsd_is_gone_when_its_process_is),
       cmocka_unit_test(a_process_with_its_number_is_not_the_cupsd),
       cmocka_unit_test(where_nothing_can_be_told_it_is_not_gone),
