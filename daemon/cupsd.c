@@ -14,6 +14,7 @@
 #include "lib/base/clock.h"
 #include "lib/base/log.h"
 #include "lib/base/policy.h"
+#include "lib/print/device.h"
 #include "lib/print/print_job.h"
 #include "lib/spool/spool.h"
 
@@ -36,6 +37,7 @@ struct question {
   int64_t until_ms; /* deadline of the query */
   struct dx_http_call *call;
   struct dx_print_job job;
+  enum dx_place place;
   struct shared *needs;  /* when NEEDS_SHARED */
   enum dx_answer answer; /* of asked_ms, when ANSWERED */
   bool tell;
@@ -265,7 +267,7 @@ static void on_shared(void *ctx, const struct dx_http_response *response)
         move_on(q);
       else /* a list may be private */
         set_answer(q, s->kind == ACTIVE && response->code == DX_OK
-                          ? DX_ANSWER_ACTIVE
+                          ? dx_answer_at(DX_ANSWER_ACTIVE, q->place)
                           : DX_ANSWER_NONE);
     }
   if (s->kind == ALL)
@@ -284,6 +286,25 @@ static void wait_for(struct question *q, struct shared *s, int64_t timeout_ms)
     set_answer(q, DX_ANSWER_NONE);
 }
 
+/* uri: the device URI of the queue that has the job. With another section of
+ * this spool, cupsd runs the job again, as in another queue. */
+static enum dx_place place_of(const struct question *q, const char *uri)
+{
+  const struct cupsd_ops *ops = &q->cupsd->ops;
+  const struct dx_job *job = q->about;
+  bool is_same =
+      job->queue == NULL || strcasecmp(job->queue, q->job.queue) == 0;
+  char section[DX_SECTION_BYTES];
+  bool is_ours =
+      dx_section_of_uri(uri, section) && ops->has_section(ops->ctx, section);
+
+  if (is_same && strcmp(section, job->service) == 0)
+    return DX_PLACE_SAME; /* even if its section is missing: the job waits */
+  if (is_ours)
+    return DX_PLACE_OTHER;
+  return is_same ? DX_PLACE_CHANGED : DX_PLACE_NOT_OURS;
+}
+
 /* Evaluates cupsd's answer about the job, with the shared data that is known;
  * requests what is missing. */
 static void move_on(struct question *q)
@@ -299,21 +320,11 @@ static void move_on(struct question *q)
       wait_for(q, s, left_ms);
       return;
     }
-    if (s->uri.len > 0) {
-      bool is_ours = cupsd->ops.is_ours(cupsd->ops.ctx, dx_buf_text(&s->uri));
-      bool is_moved = q->about->queue != NULL &&
-                      strcasecmp(q->about->queue, q->job.queue) != 0;
-
-      if (is_moved || !is_ours) {
-        set_answer(q, !is_moved ? DX_ANSWER_CHANGED
-                      : is_ours ? DX_ANSWER_OTHER_QUEUE
-                                : DX_ANSWER_NOT_OURS);
-        return;
-      }
-    }
+    if (s->uri.len > 0)
+      q->place = place_of(q, dx_buf_text(&s->uri));
   }
-  if (q->job.answer != DX_ANSWER_ACTIVE) {
-    set_answer(q, q->job.answer);
+  if (q->job.answer != DX_ANSWER_ACTIVE || q->place == DX_PLACE_NOT_OURS) {
+    set_answer(q, dx_answer_at(q->job.answer, q->place));
     return;
   }
   /* After a crash of cupsd, a job that is over may stay "pending" forever. Such
@@ -321,7 +332,7 @@ static void move_on(struct question *q)
   s = shared_of(cupsd, ACTIVE, "");
   if (s != NULL && is_valid(s->known_ms, SHARED_VALID_MS) &&
       job_by_id(s, atoi(q->about->cups_id)) != NULL)
-    set_answer(q, DX_ANSWER_ACTIVE);
+    set_answer(q, dx_answer_at(DX_ANSWER_ACTIVE, q->place));
   else if (s != NULL && s->known_ms >= q->asked_ms)
     set_answer(q, DX_ANSWER_OVER);
   else
@@ -373,6 +384,7 @@ static void start_line(struct cupsd *cupsd)
     if (q->step != IN_LINE || calls >= CALLS_MAX)
       continue;
     q->job = (struct dx_print_job){.answer = DX_ANSWER_NONE};
+    q->place = DX_PLACE_SAME;
     q->asked_ms = dx_monotonic_ms();
     q->until_ms = q->asked_ms + DX_ASK_CUPSD_MS;
     q->step = ASKS_JOB;

@@ -2,8 +2,7 @@
  * cupsd.h - queries cupsd for the state of print jobs, without blocking.
  *
  * The requests use the dx_http that also calls the service, and progress in
- * dx_http_run(). Changes of the printer take precedence over the state of the
- * job, because a job that was moved to a real printer is "completed" there.
+ * dx_http_run().
  *
  * Limits: one query per job at a time, and one per DX_ASK_AGAIN_MS; every
  * answer arrives within DX_ASK_CUPSD_MS, or is DX_ANSWER_NONE. No titles or
@@ -29,8 +28,8 @@ struct cupsd;
 struct question; /* a query about one job, and its last answer */
 
 struct cupsd_ops {
-  /* Whether a device URI names a section of the configuration. */
-  bool (*is_ours)(void *ctx, const char *device_uri);
+  /* Whether the configuration has this section. */
+  bool (*has_section)(void *ctx, const char *section);
   /* An answer is known. key: of the job; NULL: the request for the list of
    * cupsd_may_rerun() has ended. May call all functions here except
    * cupsd_forget() and cupsd_free(). */

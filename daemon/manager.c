@@ -12,7 +12,6 @@
 #include "lib/base/fs.h"
 #include "lib/base/log.h"
 #include "lib/base/policy.h"
-#include "lib/print/device.h"
 #include "lib/spool/merge.h"
 #include "lib/spool/retention.h"
 
@@ -448,13 +447,11 @@ void manager_expire(struct manager *manager)
 
 /* ---- start, reload, stop ---- */
 
-static bool is_ours(void *ctx, const char *device_uri)
+static bool has_section(void *ctx, const char *section)
 {
   const struct manager *manager = ctx;
-  char section[DX_SECTION_BYTES];
 
-  return dx_section_of_uri(device_uri, section) &&
-         dx_config_service(manager->config, section) != NULL;
+  return dx_config_service(manager->config, section) != NULL;
 }
 
 enum dx_code manager_use(struct manager *manager, struct dx_config *config,
@@ -465,7 +462,7 @@ enum dx_code manager_use(struct manager *manager, struct dx_config *config,
                                        .may_send = permit_ask,
                                        .saved = manager_saved,
                                        .ctx = manager};
-  const struct cupsd_ops ops = {is_ours, permit_answered, manager};
+  const struct cupsd_ops ops = {has_section, permit_answered, manager};
   struct dx_engine *engine = dx_engine_new(
       config, manager->spool, manager->http, &observer, manager->stop_fd);
   bool is_first = manager->config == NULL;

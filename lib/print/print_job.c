@@ -19,6 +19,17 @@
 DX_WORDS(answer, DX_ANSWERS)
 DX_BY_WORD(answer)
 
+enum dx_answer dx_answer_at(enum dx_answer state, enum dx_place place)
+{
+  if (place == DX_PLACE_NOT_OURS)
+    return DX_ANSWER_NOT_OURS;
+  if (state == DX_ANSWER_CANCELED || state == DX_ANSWER_OVER)
+    return state;
+  return place == DX_PLACE_OTHER     ? DX_ANSWER_OTHER_QUEUE
+         : place == DX_PLACE_CHANGED ? DX_ANSWER_CHANGED
+                                     : state;
+}
+
 bool dx_print_job_is_known(const struct dx_print_job *job)
 {
   return job->answer != DX_ANSWER_NONE && job->answer != DX_ANSWER_HIDDEN &&

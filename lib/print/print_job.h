@@ -25,12 +25,10 @@
 
 /* cupsd's answer about the print job: name, word for logs and the control
  * socket. OTHER_QUEUE, NOT_OURS, and CHANGED need another query, about the
- * queue. A printer of others is checked before the state: a job that was moved
- * there completes there. Another queue of this spool matters only while the job
- * is active: a job that was canceled there is canceled. */
+ * queue. */
 #define DX_ANSWERS(X)                                                          \
   X(NOT_ASKED, "not-asked")     /* its backend answers that no SIGTERM came */ \
-  X(OTHER_QUEUE, "other-queue") /* moved to another queue of this spool */     \
+  X(OTHER_QUEUE, "other-queue") /* another queue, or section, of this spool */ \
   X(NOT_OURS, "not-ours")       /* moved to a printer of others */             \
   X(CHANGED, "changed")         /* its queue was given another device URI */   \
   X(CANCELED, "canceled")                                                      \
@@ -47,6 +45,21 @@ enum dx_answer {
 #undef X
       DX_ANSWER_COUNT
 };
+
+/* Where cupsd has the print job, compared with the journal. */
+enum dx_place {
+  DX_PLACE_SAME,    /* in the same queue; or in a class, or not known */
+  DX_PLACE_CHANGED, /* in the same queue, which is no longer of this spool */
+  DX_PLACE_OTHER,   /* in another queue, or with another section, of it */
+  DX_PLACE_NOT_OURS /* at another printer */
+};
+
+/*
+ * The answer about a job that is in this state (CANCELED, OVER, ACTIVE, HELD)
+ * at this place. A job that was moved to another printer completes there, so
+ * that place counts first. The other places matter only until the job is over.
+ */
+enum dx_answer dx_answer_at(enum dx_answer state, enum dx_place place);
 
 const char *dx_answer_word(enum dx_answer answer);
 /* DX_ANSWER_COUNT for any other word. */

@@ -130,7 +130,7 @@ static enum dx_final final_after(const struct dx_print *print,
     return DX_FINAL_OVER;
   /* It runs again, so it is not over, and a user may cancel it. */
   if (answer == DX_ANSWER_ACTIVE || answer == DX_ANSWER_HELD ||
-      answer == DX_ANSWER_OTHER_QUEUE)
+      answer == DX_ANSWER_OTHER_QUEUE || answer == DX_ANSWER_CHANGED)
     return DX_FINAL_NONE;
   return print->final;
 }

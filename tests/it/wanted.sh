@@ -12,6 +12,12 @@ status_is() # CUPS JOB ID, STATUS: as `docextract jobs` has it
       'any(.[]?; .id == $id and .state == $state)' > "$dir/jobs.out"
 }
 key_of() { of_journal "$1" .key; } # CUPS JOB ID
+# The last decision of docextractd about the job.
+decided() # ANSWER BACKEND PERMISSION
+{
+  grep "^job $(key_of "$job"): cupsd: " "$dir/daemon.new" | tail -n 1 |
+    grep -q "cupsd: $1, backend: $2: $3\$"
+}
 
 # A document is here, and the service takes none.
 to_the_outage() # [QUEUE]
@@ -107,11 +113,64 @@ is "$t: it was sent once" "$(calls put) $(n_results)" '1 1'
 t='moved to one with a slash at the end of its device URI'
 add_queue slash
 lpadmin -p slash -v docextract://default/
+cupsdisable slash
 to_the_outage
 lpmove "$job" slash
+check "$t: it waits for that queue" until_true decided other-queue ended wait
 faults '#'
+cupsenable slash
 job_ends "$t: it completes there" "$job" completed
 is "$t: it was sent once" "$(calls put) $(n_results)" '1 1'
+
+t='moved to a stopped queue of ours, and canceled'
+cupsdisable slash
+to_the_outage
+lpmove "$job" slash
+check "$t: it waits for that queue" until_true decided other-queue ended wait
+cancel "$job"
+check "$t: it is canceled here" until_true status_is "$job" canceled
+after_the_outage
+nothing_was_sent
+
+to_the_stop() # a document is here, and its queue is stopped
+{
+  to_the_outage
+  cupsdisable chart
+  until_true no_backend || not_ok "$t: the backend leaves"
+}
+it_continues()
+{
+  cupsenable chart
+  job_ends "$t: it completes" "$job" completed
+  is "$t: it was sent once" "$(calls put) $(n_results)" '2 2'
+}
+t='its queue is given the URI of a printer, and then its own'
+to_the_stop
+cat > "$cups/bin/backend/paper" << 'END'
+#!/bin/sh
+[ $# = 0 ] || cat > /dev/null
+END
+chmod 755 "$cups/bin/backend/paper"
+lpadmin -p chart -v paper:/tray
+check "$t: a decision is needed" until_true status_is "$job" undecided
+after_the_outage
+nothing_was_sent
+check "$t: and still needed" status_is "$job" undecided
+lpadmin -p chart -v docextract://default
+check "$t: no decision is needed" until_true decided active ended wait
+it_continues
+
+t='its queue is given another section'
+write_config '</Service>' '<Service second>' "BaseURL $SIM_API" \
+  "TokenKeyFile $dir/key" "TokenAlgorithm $CIPHER"
+to_the_stop
+lpadmin -p chart -v docextract://second
+check "$t: it waits for its next run" until_true decided other-queue ended wait
+after_the_outage
+nothing_was_sent
+it_continues
+is "$t: by the other section" "$(of_journal "$job" .service)" second
+lpadmin -p chart -v docextract://default
 
 t='the queue is deleted while a job waits'
 add_queue gone

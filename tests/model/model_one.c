@@ -33,6 +33,7 @@
 /* ---- what is tried ---- */
 
 static const struct rules {
+  enum dx_answer (*answer)(enum dx_answer, enum dx_place);
   enum dx_permission (*permission)(const struct dx_permission_facts *);
   bool (*learn)(struct dx_print *, enum dx_answer, bool, int64_t);
   void (*begin)(struct dx_print *);
@@ -41,9 +42,8 @@ static const struct rules {
   enum dx_merge_action (*plan)(const struct dx_merge_facts *);
   enum dx_retention (*retention)(const struct dx_retention_facts *);
   bool drops_older; /* dx_job_merge(): of two backends the newest wins */
-} right = {dx_permission, dx_print_learn, dx_print_begin,
-           dx_state_next, dx_merge_plan,  dx_retention,
-           true};
+} right = {dx_answer_at,  dx_permission, dx_print_learn, dx_print_begin,
+           dx_state_next, dx_merge_plan, dx_retention,   true};
 
 static struct rules rules;
 
@@ -52,7 +52,8 @@ static struct rules rules;
 /* STALE: over, but reported as pending and not listed, because cupsd was killed
  * after it had written its list and before the job's own record. */
 enum { ABSENT, PENDING, RUNNING, HELD, CANCELED, OVER, STALE };
-enum { OURS, OTHER, PAPER }; /* the printer that the job is at */
+/* Where the job is; CHANGED: in OURS, which was given a printer's URI. */
+enum { OURS, OTHER, CHANGED, PAPER };
 enum { NOWHERE, RECEIVES, ATTENDS, LEAVES };  /* a backend */
 enum { NO_SOURCE, EMPTY, FED, DONE, FAILED }; /* the service's */
 enum { CLEAR, UNCLEAR, UNCLEAR_FOR_A_DAY };
@@ -190,27 +191,28 @@ static bool is_final(const struct state *s)
 
 /* ---- cupsd ---- */
 
+static enum dx_place place_of(const struct state *s)
+{
+  if (s->place == PAPER || (s->place == CHANGED && s->seen.queue == OTHER))
+    return DX_PLACE_NOT_OURS;
+  if (s->place == CHANGED)
+    return DX_PLACE_CHANGED;
+  return s->place == s->seen.queue ? DX_PLACE_SAME : DX_PLACE_OTHER;
+}
+
 static enum dx_answer answer_of(const struct state *s)
 {
+  static const enum dx_answer answers[] = {
+      [PENDING] = DX_ANSWER_ACTIVE, [RUNNING] = DX_ANSWER_ACTIVE,
+      [HELD] = DX_ANSWER_HELD,      [CANCELED] = DX_ANSWER_CANCELED,
+      [OVER] = DX_ANSWER_OVER,      [STALE] = DX_ANSWER_OVER};
+
   if (!s->cupsd_is_up)
     return DX_ANSWER_NONE;
   if (s->job == ABSENT)
     return DX_ANSWER_UNKNOWN;
-  if (s->hidden)
-    return DX_ANSWER_HIDDEN;
-  if (s->place == PAPER)
-    return DX_ANSWER_NOT_OURS;
-  switch (s->job) {
-  case CANCELED:
-    return DX_ANSWER_CANCELED;
-  case OVER:
-  case STALE:
-    return DX_ANSWER_OVER;
-  case HELD:
-    return DX_ANSWER_HELD;
-  default:
-    return s->place == s->seen.queue ? DX_ANSWER_ACTIVE : DX_ANSWER_OTHER_QUEUE;
-  }
+  return s->hidden ? DX_ANSWER_HIDDEN
+                   : rules.answer(answers[s->job], place_of(s));
 }
 
 static bool is_withdrawal(enum dx_answer answer)
@@ -285,7 +287,7 @@ static void cupsd_steps(struct state s)
   next.saved = s.job == RUNNING ? PENDING : s.job;
   walk_reach(&next);
   for (i = 0; i < 2 && s.job == PENDING; i++)
-    if (s.b[i].at == NOWHERE && s.place != PAPER && !s.b[1 - i].child) {
+    if (s.b[i].at == NOWHERE && s.place < CHANGED && !s.b[1 - i].child) {
       next = s;
       next.job = RUNNING;
       next.b[i] =
@@ -293,7 +295,7 @@ static void cupsd_steps(struct state s)
       walk_reach(&next);
       break;
     }
-  if (s.job == PENDING && s.place == PAPER) {
+  if (s.job == PENDING && s.place >= CHANGED) {
     next = s;
     end_job(&next, OVER);
     walk_reach(&next);
@@ -370,6 +372,14 @@ static void in_cupsd(struct state s)
       walk_reach(&then);
       then.place = PAPER;
       withdraw(&then);
+      walk_reach(&then);
+    });
+  /* Its queue gets another device URI, or its own again. cupsd stops a running
+   * job first, as for a hold; of a hidden one, the queue is hidden, too. */
+  if ((s.job == PENDING || s.job == HELD) && !s.hidden &&
+      (s.place == OURS || s.place == CHANGED))
+    IF_FAULT(acts, {
+      then.place = s.place == OURS ? CHANGED : OURS;
       walk_reach(&then);
     });
 }
@@ -641,6 +651,11 @@ static void check_sending(const struct state *s, enum dx_backend column)
       !(column == DX_BACKEND_LEFT &&
         (s->seen.final == DX_FINAL_OVER || s->place != s->seen.queue)))
     walk_broken("sent while held");
+  if (s->place == CHANGED && is_open(s) && !s->seen.decided &&
+      !(says_nothing &&
+        (column == DX_BACKEND_ATTENDS || column == DX_BACKEND_LEFT)) &&
+      !(column == DX_BACKEND_LEFT && s->seen.final == DX_FINAL_OVER))
+    walk_broken("sent although its queue was changed");
 }
 
 static void feed(struct state *s)
@@ -720,7 +735,8 @@ static void ask(struct state s)
     save(s);
     break;
   case DX_MAY_ASK:
-    if (answer != DX_ANSWER_UNKNOWN && s.seen.unclear != UNCLEAR_FOR_A_DAY)
+    if (answer != DX_ANSWER_UNKNOWN && s.seen.unclear != UNCLEAR_FOR_A_DAY &&
+        !(s.place == CHANGED && is_open(&s)))
       walk_broken("asked without need");
     if (s.seen.undecided)
       break;
@@ -968,6 +984,9 @@ static const struct bounds many[] = {
 /* Enough to find what is wrong. */
 static const struct bounds wrong_bounds[] = {
     {2, 0, 0, 0, 0}, {1, 1, 0, 0, 0}, {1, 0, 0, 0, 1}};
+/* Enough to find that nothing follows, for which all states are visited. */
+static const struct bounds stuck_bounds[] = {
+    {1, 0, 0, 0, 0}, {0, 1, 0, 0, 0}, {0, 0, 0, 0, 1}};
 static const struct bounds *bounds = few;
 
 static void begin(void)
@@ -998,6 +1017,31 @@ static const struct walk model = {sizeof(struct state), begin, expand, is_end,
                                   print_state};
 
 /* ---- wrong versions ---- */
+
+static enum dx_answer places_other_first(enum dx_answer state,
+                                         enum dx_place place)
+{
+  return place == DX_PLACE_OTHER ? DX_ANSWER_OTHER_QUEUE
+                                 : dx_answer_at(state, place);
+}
+
+static enum dx_answer places_change_first(enum dx_answer state,
+                                          enum dx_place place)
+{
+  return place == DX_PLACE_CHANGED ? DX_ANSWER_CHANGED
+                                   : dx_answer_at(state, place);
+}
+
+static enum dx_answer places_state_first(enum dx_answer state,
+                                         enum dx_place place)
+{
+  return state == DX_ANSWER_OVER ? state : dx_answer_at(state, place);
+}
+
+static enum dx_answer ignores_change(enum dx_answer state, enum dx_place place)
+{
+  return dx_answer_at(state, place == DX_PLACE_CHANGED ? DX_PLACE_SAME : place);
+}
 
 static enum dx_permission sends_unknown(const struct dx_permission_facts *facts)
 {
@@ -1134,6 +1178,18 @@ static const struct {
   const char *name, *breaks;
   struct rules rules; /* what is not set is right */
 } wrong[] = {
+    {"ignores that it was canceled in another queue",
+     WITHDRAWN,
+     {.answer = places_other_first}},
+    {"waits for a decision although it was canceled",
+     "asked without need",
+     {.answer = places_change_first}},
+    {"sends what was printed elsewhere",
+     WITHDRAWN,
+     {.answer = places_state_first}},
+    {"does not notice that its queue was changed",
+     "sent although its queue was changed",
+     {.answer = ignores_change}},
     {"sends what cupsd does not know",
      WITHDRAWN,
      {.permission = sends_unknown}},
@@ -1182,10 +1238,12 @@ static const struct {
      {.next = loses_a_row}},
 };
 
-/* Canceled, released, and a cupsd that was killed. */
-static bool rules_need_more(size_t i)
+static const struct bounds *bounds_of(size_t i)
 {
-  return wrong[i].rules.begin != NULL;
+  /* Canceled, released, and a cupsd that was killed. */
+  if (wrong[i].rules.begin != NULL)
+    return few;
+  return strcmp(wrong[i].breaks, WALK_STUCK) == 0 ? stuck_bounds : wrong_bounds;
 }
 
 static bool is_found(size_t i)
@@ -1194,12 +1252,13 @@ static bool is_found(size_t i)
   size_t states;
 
   rules = right;
-  bounds = rules_need_more(i) ? few : wrong_bounds;
+  bounds = bounds_of(i);
 #define USE(field)                        \
   do {                                    \
     if (wrong[i].rules.field != NULL)     \
       rules.field = wrong[i].rules.field; \
   } while (0)
+  USE(answer);
   USE(permission);
   USE(learn);
   USE(begin);

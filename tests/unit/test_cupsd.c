@@ -15,7 +15,7 @@
 #include "tests/unit/ipp.h"
 #include "tests/unit/fake_http.h"
 
-#define CALLS_MAX 32
+#define CALLS_MAX 64
 #define CREATED 7
 
 static int64_t now_ms;
@@ -138,10 +138,10 @@ static struct dx_job job, others[CALLS_MAX];
 static struct question *question, *other_questions[CALLS_MAX];
 static char told[256];
 
-static bool is_ours(void *ctx, const char *device_uri)
+static bool has_section(void *ctx, const char *section)
 {
   (void)ctx;
-  return strcmp(device_uri, "docextract://default") == 0;
+  return strcmp(section, "default") == 0 || strcmp(section, "second") == 0;
 }
 
 static bool asks_again; /* when told */
@@ -159,7 +159,7 @@ static void on_answer(void *ctx, const char *key)
                 sizeof(told) - strlen(told) - 1);
 }
 
-static const struct cupsd_ops ops = {is_ours, on_answer, NULL};
+static const struct cupsd_ops ops = {has_section, on_answer, NULL};
 
 static char *text(const char *value)
 {
@@ -179,6 +179,7 @@ static void make_job(struct dx_job *it, int id)
   it->uuid = text("urn:1");
   it->user = text("ann");
   it->queue = text("chart");
+  it->service = text("default");
   assert_true(dx_spool_key(it->uuid, it->cups_id, CREATED, it->key));
 }
 
@@ -188,6 +189,7 @@ static void free_job(struct dx_job *it)
   free(it->uuid);
   free(it->user);
   free(it->queue);
+  free(it->service);
   memset(it, 0, sizeof(*it));
 }
 
@@ -281,30 +283,78 @@ static void cupsd_is_asked_in_the_name_of_the_owner(void **state)
   assert_string_equal(open_call(JOB)->uri, "ipp://localhost/jobs/17");
 }
 
-static void the_printer_counts_before_the_state(void **state)
+static void printer_is_a_part_of_the_answer(void **state)
 {
   static const struct {
-    const char *queue, *uri;
-    enum dx_answer answer;
+    const char *section, *queue, *uri; /* section: of the job */
+    enum dx_answer held, over;         /* if the job is held; if it is over */
   } rows[] = {
-      {"printers/paper", "lpd://paper", DX_ANSWER_NOT_OURS},
-      {"printers/other", "docextract://default", DX_ANSWER_OTHER_QUEUE},
-      {"printers/chart", "lpd://paper", DX_ANSWER_CHANGED},
-      {"printers/CHART", "docextract://default", DX_ANSWER_OVER},
-      {"printers/gone", NULL, DX_ANSWER_OVER},
+      {"default", "printers/chart", "docextract://default", DX_ANSWER_HELD,
+       DX_ANSWER_OVER},
+      {"default", "printers/CHART", "docextract://default/", DX_ANSWER_HELD,
+       DX_ANSWER_OVER},
+      {"default", "printers/chart", "docextract://second",
+       DX_ANSWER_OTHER_QUEUE, DX_ANSWER_OVER},
+      {"default", "printers/chart", "docextract://gone", DX_ANSWER_CHANGED,
+       DX_ANSWER_OVER},
+      {"default", "printers/chart", "lpd://paper", DX_ANSWER_CHANGED,
+       DX_ANSWER_OVER},
+      {"default", "printers/other", "docextract://default/",
+       DX_ANSWER_OTHER_QUEUE, DX_ANSWER_OVER},
+      {"default", "printers/other", "docextract://second",
+       DX_ANSWER_OTHER_QUEUE, DX_ANSWER_OVER},
+      {"default", "printers/other", "docextract://gone", DX_ANSWER_NOT_OURS,
+       DX_ANSWER_NOT_OURS},
+      {"default", "printers/paper", "lpd://paper", DX_ANSWER_NOT_OURS,
+       DX_ANSWER_NOT_OURS},
+      {"default", "printers/gone", NULL, DX_ANSWER_HELD, DX_ANSWER_OVER},
+      /* The section is renamed, with and without the queue. */
+      {"gone", "printers/chart", "docextract://second", DX_ANSWER_OTHER_QUEUE,
+       DX_ANSWER_OVER},
+      {"gone", "printers/chart", "docextract://gone", DX_ANSWER_HELD,
+       DX_ANSWER_OVER},
   };
-  size_t i;
+  size_t i, k;
 
   (void)state;
   for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-    now_ms += 6000; /* what is known of queues no longer counts */
-    ask();
-    respond(JOB, job_at(rows[i].queue, IPP_JSTATE_COMPLETED));
-    respond(QUEUE, rows[i].uri != NULL
-                       ? ipp_queue(rows[i].uri)
-                       : ipp_status(IPP_STATUS_ERROR_NOT_FOUND));
-    expect(rows[i].answer);
+    free(job.service);
+    job.service = text(rows[i].section);
+    for (k = 0; k < 2; k++) {
+      now_ms += 6000; /* what is known of queues no longer counts */
+      ask();
+      respond(JOB, job_at(rows[i].queue,
+                          k == 0 ? IPP_JSTATE_HELD : IPP_JSTATE_COMPLETED));
+      respond(QUEUE, rows[i].uri != NULL
+                         ? ipp_queue(rows[i].uri)
+                         : ipp_status(IPP_STATUS_ERROR_NOT_FOUND));
+      expect(k == 0 ? rows[i].held : rows[i].over);
+    }
   }
+}
+
+static void ask_at_another_queue(void)
+{
+  ask();
+  respond(JOB, job_at("printers/other", IPP_JSTATE_PENDING));
+  respond(QUEUE, ipp_queue("docextract://default"));
+}
+
+static void
+pending_job_of_another_queue_that_is_not_listed_is_over(void **state)
+{
+  (void)state;
+  ask_at_another_queue();
+  respond(LIST, ipp_jobs(NULL, 0));
+  expect(DX_ANSWER_OVER);
+}
+
+static void private_list_does_not_hide_another_queue(void **state)
+{
+  (void)state;
+  ask_at_another_queue();
+  end_call(open_call(LIST), DX_OK, 401, NULL);
+  expect(DX_ANSWER_OTHER_QUEUE);
 }
 
 /* cupsd says file:///dev/null of a class, which is none of ours. */
@@ -601,7 +651,9 @@ int main(void)
   const struct CMUnitTest tests[] = {
       WITH_CUPSD(a_state_is_an_answer),
       WITH_CUPSD(cupsd_is_asked_in_the_name_of_the_owner),
-      WITH_CUPSD(the_printer_counts_before_the_state),
+      WITH_CUPSD(printer_is_a_part_of_the_answer),
+      WITH_CUPSD(pending_job_of_another_queue_that_is_not_listed_is_over),
+      WITH_CUPSD(private_list_does_not_hide_another_queue),
       WITH_CUPSD(a_class_leads_nowhere),
       WITH_CUPSD(a_printer_that_is_kept_private_does_not_count),
       WITH_CUPSD(a_pending_job_that_is_not_listed_is_over),

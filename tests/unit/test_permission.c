@@ -52,6 +52,30 @@ static const struct cells expected[] = {
     {DX_ANSWER_UNKNOWN, DX_FINAL_NONE, false, true, "?s??"},
 };
 
+static void printer_and_state_together_are_an_answer(void **state)
+{
+#define A(name) DX_ANSWER_##name
+  static const struct {
+    enum dx_answer state, at[4]; /* same, changed, other, not ours */
+  } rows[] = {
+      {A(CANCELED), {A(CANCELED), A(CANCELED), A(CANCELED), A(NOT_OURS)}},
+      {A(OVER), {A(OVER), A(OVER), A(OVER), A(NOT_OURS)}},
+      {A(ACTIVE), {A(ACTIVE), A(CHANGED), A(OTHER_QUEUE), A(NOT_OURS)}},
+      {A(HELD), {A(HELD), A(CHANGED), A(OTHER_QUEUE), A(NOT_OURS)}},
+  };
+#undef A
+  static const enum dx_place places[] = {DX_PLACE_SAME, DX_PLACE_CHANGED,
+                                         DX_PLACE_OTHER, DX_PLACE_NOT_OURS};
+  size_t i, k;
+
+  (void)state;
+  for (i = 0; i < 4; i++)
+    for (k = 0; k < 4; k++)
+      assert_string_equal(
+          dx_answer_word(dx_answer_at(rows[i].state, places[k])),
+          dx_answer_word(rows[i].at[k]));
+}
+
 static const enum dx_backend columns[] = {DX_BACKEND_ATTENDS, DX_BACKEND_LEFT,
                                           DX_BACKEND_ENDED, DX_BACKEND_BROKEN};
 
@@ -191,6 +215,9 @@ static void test_learn_finals(void **state)
   assert_int_equal(print.final, DX_FINAL_CANCELED);
   assert_true(dx_print_learn(&print, DX_ANSWER_HELD, false, 1));
   assert_int_equal(print.final, DX_FINAL_NONE);
+  assert_true(dx_print_learn(&print, DX_ANSWER_OVER, false, 1));
+  assert_true(dx_print_learn(&print, DX_ANSWER_CHANGED, false, 1));
+  assert_int_equal(print.final, DX_FINAL_NONE);
   print.backend = DX_BACKEND_LEFT;
   print.final = DX_FINAL_OVER;
   assert_false(dx_print_learn(&print, DX_ANSWER_CANCELED, false, 1));
@@ -240,6 +267,7 @@ int main(void)
 {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_every_cell),
+      cmocka_unit_test(printer_and_state_together_are_an_answer),
       cmocka_unit_test(test_every_answer_is_listed),
       cmocka_unit_test(test_not_asked),
       cmocka_unit_test(test_submitted),
