@@ -540,7 +540,7 @@ static void a_file_of_ours_may_have_another_owner_there(void **state)
 {
   (void)state;
   if (geteuid() != 0)
-    return; /* nobody else can have files with another owner */
+    leave_out("as root");
   complete("S", "C");
   assert_int_equal(fchown(dirfd_, 65534, 65534), 0);
   assert_int_equal(fchown(job->dirfd, 65534, 65534), 0);

@@ -219,7 +219,7 @@ static void only_the_user_may_read_a_key(void **state)
   check_key(0604, "all users may read");
   check_key(0620, "others may write");
   if (geteuid() != 0)
-    return; /* cannot give it away */
+    leave_out("as root");
   assert_int_equal(chown(key, user, group), 0);
   check_key(0600, NULL);
   assert_int_equal(chown(key, 1, 1), 0);
