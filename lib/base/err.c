@@ -13,9 +13,8 @@
 static const struct {
   const char *name;
   enum dx_class cls;
-  const char *text;
 } codes[DX_CODE_COUNT] = {
-#define X(name, class, text) [DX_##name] = {#name, DX_CL_##class, text},
+#define X(name, class) [DX_##name] = {#name, DX_CL_##class},
     DX_CODES(X)
 #undef X
 };
@@ -31,15 +30,12 @@ enum dx_code dx_fail(struct dx_err *err, enum dx_code code, int sys_errno,
 {
   char text[DX_ERR_TEXT_BYTES + 4]; /* an argument may be err->text itself */
   va_list args;
-  int n;
 
   if (err == NULL)
     return code;
   va_start(args, format);
-  n = vsnprintf(text, sizeof(text), format, args);
+  (void)vsnprintf(text, sizeof(text), format, args);
   va_end(args);
-  if (n < 0)
-    (void)snprintf(text, sizeof(text), "%s", codes[code].text);
   err->code = code;
   err->sys_errno = sys_errno;
   dx_utf8_copy(err->text, sizeof(err->text), text);

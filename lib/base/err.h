@@ -40,56 +40,54 @@ enum dx_class {
       DX_CL_COUNT
 };
 
-/*
- * code, class, default text
- */
-#define DX_CODES(X)                                            \
-  X(OK, DONE, "success")                                       \
-  X(E_ARG, INTERNAL, "invalid argument")                       \
-  X(E_STATE, INTERNAL, "event not possible in this state")     \
-  X(E_NOMEM, LOCAL, "out of memory")                           \
-  X(E_IO, LOCAL, "input or output failed")                     \
-  X(E_UNSYNCED, LOCAL, "done, but perhaps not durable")        \
-  X(E_SPACE, LOCAL, "disk or quota is full")                   \
-  X(E_ACCESS, LOCAL, "permission denied")                      \
-  X(E_FDS, LOCAL, "too many open files")                       \
-  X(E_BUSY, LOCAL, "held by another process")                  \
-  X(E_NOT_FOUND, LOCAL, "not found")                           \
-  X(E_EXISTS, LOCAL, "exists already")                         \
-  X(E_DAMAGED, LOCAL, "damaged file")                          \
-  X(E_CONFIG, CONFIG, "invalid configuration")                 \
-  X(E_CERT, CONFIG, "certificate not trusted")                 \
-  X(E_PROTOCOL, CONFIG, "this is not the service")             \
-  X(E_KEY, TOKEN, "cannot get a token")                        \
-  X(E_TOKEN, TOKEN, "token refused")                           \
-  X(E_NET, TRANSIENT, "no connection")                         \
-  X(E_RESPONSE, TRANSIENT, "response not understood")          \
-  X(E_SERVER, TRANSIENT, "server error")                       \
-  X(E_CONFLICT, TRANSIENT, "the service is busy with it")      \
-  X(E_UNCLEAR, TRANSIENT, "it may have been done")             \
-  X(E_UNEXPECTED, TRANSIENT, "unexpected response")            \
-  X(E_RATE, RATE, "too many calls")                            \
-  X(E_NOT_YET, NOT_YET, "not ready yet")                       \
-  X(E_NOT_SENT, NOT_YET, "given up before it was sent")        \
-  X(E_DOCUMENT, REFUSED, "document refused")                   \
-  X(E_MISSING, REFUSED, "documents are missing")               \
-  X(E_TOO_MANY, REFUSED, "too many documents in one job")      \
-  X(E_CHANGED, REFUSED, "document differs from what was sent") \
-  X(E_TAKEN, REFUSED, "another file has the name")             \
-  X(E_BUNDLE, REFUSED, "bundle cut short or damaged")          \
-  X(E_RAW, REFUSED, "did not come through our filter")         \
-  X(E_TOO_BIG, REFUSED, "too large for the service")           \
-  X(E_REFUSED, REFUSED, "refused by the service")              \
-  X(E_FAILED, REFUSED, "extraction failed")                    \
-  X(E_GONE, GONE, "the service no longer knows it")            \
-  X(E_EXPIRED, GONE, "the upload URL has expired")             \
-  X(E_OVERDUE, OVERDUE, "took longer than was allowed")        \
-  X(E_CANCELED, REFUSED, "canceled")                           \
-  X(E_JOB, REFUSED, "not possible with this job")              \
-  X(E_STOPPED, STOPPED, "stopped")
+/* code, class */
+#define DX_CODES(X)                                                    \
+  X(OK, DONE)                /* success */                             \
+  X(E_ARG, INTERNAL)         /* invalid argument */                    \
+  X(E_STATE, INTERNAL)       /* event not possible in this state */    \
+  X(E_NOMEM, LOCAL)          /* out of memory */                       \
+  X(E_IO, LOCAL)             /* input or output failed */              \
+  X(E_UNSYNCED, LOCAL)       /* done, but perhaps not durable */       \
+  X(E_SPACE, LOCAL)          /* disk or quota is full */               \
+  X(E_ACCESS, LOCAL)         /* permission denied */                   \
+  X(E_FDS, LOCAL)            /* too many open files */                 \
+  X(E_BUSY, LOCAL)           /* held by another process */             \
+  X(E_NOT_FOUND, LOCAL)      /* not found */                           \
+  X(E_EXISTS, LOCAL)         /* exists already */                      \
+  X(E_DAMAGED, LOCAL)        /* damaged file */                        \
+  X(E_CONFIG, CONFIG)        /* invalid configuration */               \
+  X(E_CERT, CONFIG)          /* certificate not trusted */             \
+  X(E_PROTOCOL, CONFIG)      /* not the extraction service */          \
+  X(E_KEY, TOKEN)            /* cannot get a token */                  \
+  X(E_TOKEN, TOKEN)          /* token refused */                       \
+  X(E_NET, TRANSIENT)        /* no connection */                       \
+  X(E_RESPONSE, TRANSIENT)   /* response not understood */             \
+  X(E_SERVER, TRANSIENT)     /* server error */                        \
+  X(E_CONFLICT, TRANSIENT)   /* conflict; the service is busy */       \
+  X(E_UNCLEAR, TRANSIENT)    /* outcome unknown */                     \
+  X(E_UNEXPECTED, TRANSIENT) /* unexpected response */                 \
+  X(E_RATE, RATE)            /* too many calls */                      \
+  X(E_NOT_YET, NOT_YET)      /* not ready yet */                       \
+  X(E_NOT_SENT, NOT_YET)     /* not sent in time */                    \
+  X(E_DOCUMENT, REFUSED)     /* document refused */                    \
+  X(E_MISSING, REFUSED)      /* documents are missing */               \
+  X(E_TOO_MANY, REFUSED)     /* too many documents in one job */       \
+  X(E_CHANGED, REFUSED)      /* document differs from what was sent */ \
+  X(E_TAKEN, REFUSED)        /* another file has its name */           \
+  X(E_BUNDLE, REFUSED)       /* bundle truncated or damaged */         \
+  X(E_RAW, REFUSED)          /* not written by the filter */           \
+  X(E_TOO_BIG, REFUSED)      /* too large for the service */           \
+  X(E_REFUSED, REFUSED)      /* refused by the service */              \
+  X(E_FAILED, REFUSED)       /* extraction failed */                   \
+  X(E_GONE, GONE)            /* no longer exists on the service */     \
+  X(E_EXPIRED, GONE)         /* the upload URL has expired */          \
+  X(E_OVERDUE, OVERDUE)      /* took longer than permitted */          \
+  X(E_CANCELED, REFUSED)     /* canceled */                            \
+  X(E_JOB, REFUSED)          /* not possible with this job */          \
+  X(E_STOPPED, STOPPED)      /* stopped */
 
 enum dx_code {
-#define X(name, class, text) DX_##name,
+#define X(name, class) DX_##name,
   DX_CODES(X)
 #undef X
       DX_CODE_COUNT
