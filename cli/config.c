@@ -5,6 +5,8 @@
 #include "cli/cli.h"
 
 #include <errno.h>
+#include <libgen.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -67,8 +69,8 @@ static size_t warn_of_directories(const struct dx_config *config)
   struct dx_err err, why;
   enum dx_code code = dx_fs_check_access(config->spool_dir, &err);
   size_t i, k, count = 0;
+  char copy[PATH_MAX];
   struct stat st;
-  char *parent;
 
   if (code != DX_OK && code != DX_E_NOT_FOUND)
     count += warn(dx_user_advise_writer(&err), &err);
@@ -82,12 +84,10 @@ static size_t warn_of_directories(const struct dx_config *config)
       continue;
     code = dx_fs_check_access(path, &why);
     if (code == DX_E_NOT_FOUND) { /* it will be created in its parent */
-      parent = dx_fs_parent(path);
-      code = parent != NULL ? dx_fs_check_access(parent, &why)
-                            : dx_fail_nomem(&why);
-      if (code != DX_OK && parent != NULL)
+      (void)snprintf(copy, sizeof(copy), "%s", path);
+      code = dx_fs_check_access(dirname(copy), &why);
+      if (code != DX_OK)
         (void)dx_fail_sys(&why, why.sys_errno, "create directory", path);
-      free(parent);
     }
     if (code == DX_OK || code == DX_E_NOT_FOUND || why.sys_errno == ENOTDIR)
       continue; /* or docextract.conf was warned of already */

@@ -7,6 +7,7 @@
 #include "cli/cli.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -98,7 +99,7 @@ static enum dx_code show_file(struct show *s, const char *path,
                 s->cli->config->spool_dir);
   if (code != DX_OK)
     return code;
-  code = dx_fs_read_linked(path, DX_RESULT_MAX_BYTES, &content, err);
+  code = dx_fs_read(AT_FDCWD, path, DX_RESULT_MAX_BYTES, &content, err);
   if (code == DX_E_ACCESS)
     return dx_fail_advice(err,
                           "files are read with the rights of the caller, and "

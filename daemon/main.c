@@ -11,6 +11,8 @@
  */
 #include <errno.h>
 #include <getopt.h>
+#include <libgen.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -103,18 +105,15 @@ static enum dx_code use_config(struct daemon *d, struct dx_config *config,
 /* Watches the directory, because editors replace the file. */
 static void watch_config(struct daemon *d)
 {
-  char *directory = strchr(d->config_path, '/') != NULL
-                        ? dx_fs_parent(d->config_path)
-                        : strdup(".");
+  char path[PATH_MAX];
 
+  (void)snprintf(path, sizeof(path), "%s", d->config_path);
   d->watch_fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
-  if (directory == NULL ||
-      inotify_add_watch(d->watch_fd, directory,
+  if (inotify_add_watch(d->watch_fd, dirname(path),
                         IN_MOVED_TO | IN_CLOSE_WRITE | IN_ONLYDIR) < 0)
     dx_log(DX_LOG_WARNING,
            "cannot watch '%s': %s; after a change of it, send SIGHUP",
            d->config_path, strerror(errno));
-  free(directory);
 }
 
 /* Reads the events of the directory; true if the file was changed. */

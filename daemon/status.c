@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <libgen.h>
 #include <limits.h>
 #include <poll.h>
 #include <pwd.h>
@@ -473,18 +474,17 @@ void status_make_dir(void)
 static enum dx_code make_socket(struct status *status, struct dx_err *err)
 {
   struct sockaddr_un address = {.sun_family = AF_UNIX};
-  char *dir = dx_fs_parent(status->path);
-  enum dx_code code = DX_OK;
+  char path[sizeof(address.sun_path)];
+  const char *dir;
+  enum dx_code code;
 
-  if (dir == NULL)
-    return dx_fail_nomem(err);
-  if (access(dir, F_OK) < 0)
-    code = make_dir(dir, err);
-  free(dir);
+  if (strlen(status->path) >= sizeof(path))
+    return dx_fail(err, DX_E_ARG, 0, "the path of the socket is too long");
+  memcpy(path, status->path, strlen(status->path) + 1);
+  dir = dirname(path);
+  code = access(dir, F_OK) < 0 ? make_dir(dir, err) : DX_OK;
   if (code != DX_OK)
     return code;
-  if (strlen(status->path) >= sizeof(address.sun_path))
-    return dx_fail(err, DX_E_ARG, 0, "the path of the socket is too long");
   memcpy(address.sun_path, status->path, strlen(status->path) + 1);
   /* Left by a docextractd that was killed. Only sockets are removed. */
   if (lstat(status->path, &status->st) == 0 && S_ISSOCK(status->st.st_mode))

@@ -109,7 +109,7 @@ static enum dx_reason filter_receive(const struct job *job, int from,
   *ret_length = 0;
   if (from < 0) /* poll() would ignore it */
     return DX_REASON_TROUBLE;
-  dx_fs_widen_pipe(from);
+  (void)fcntl(from, F_SETPIPE_SZ, DX_PIPE_BYTES); /* if it is a pipe */
   for (;;) {
     left_ms = until_ms + stored / 1048 - dx_monotonic_ms();
     n = left_ms > 0 ? poll(&input, 1, (int)(left_ms % INT_MAX)) : 0;

@@ -369,7 +369,7 @@ static void extract_done(void *arg, const struct dx_http_response *response)
     code = dx_result_check_end(&ctx->check, sub->source_id, c->id, &is_empty,
                                &err);
   if (code == DX_OK) /* the journal write that follows fsyncs the directory */
-    code = dx_temp_publish(&ctx->sink, 0600, &err);
+    code = dx_temp_publish(&ctx->sink, 0600, false, &err);
   engine_count_call(ctx, code);
   if (code == DX_E_NOT_YET)
     ctx->polled->absent = 0; /* the service knows the case */

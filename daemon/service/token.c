@@ -76,7 +76,7 @@ static enum dx_code read_named(const struct dx_token *token, const char *path,
                                struct dx_buf *ret, struct dx_err *err)
 {
   struct dx_err why;
-  enum dx_code code = dx_fs_read_linked(path, DX_TOKEN_MAX_BYTES, ret, &why);
+  enum dx_code code = dx_fs_read(AT_FDCWD, path, DX_TOKEN_MAX_BYTES, ret, &why);
 
   if (code == DX_OK)
     return DX_OK;

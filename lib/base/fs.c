@@ -57,16 +57,6 @@ enum dx_code dx_fs_fail(struct dx_err *err, int sys_errno, const char *step,
                      err != NULL ? whole_path(fd, name, path) : name);
 }
 
-char *dx_fs_parent(const char *path)
-{
-  char *parent = strdup(path);
-  char *slash = parent != NULL ? strrchr(parent, '/') : NULL;
-
-  if (slash != NULL)
-    slash[slash == parent] = '\0'; /* the parent of "/x" is "/" */
-  return parent;
-}
-
 int dx_fs_open_dir_at(int dirfd, const char *name, struct dx_err *err)
 {
   int fd = openat(dirfd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -86,18 +76,6 @@ int dx_fs_open_dir(const char *path, struct dx_err *err)
 static int sync_dir(int dirfd)
 {
   return fsync(dirfd) == 0 || errno == EINVAL || errno == EOPNOTSUPP ? 0 : -1;
-}
-
-/* Syncs the parent of a new directory, which may be unreadable. */
-static int sync_parent(int fd)
-{
-  int parent = dx_fs_open_dir_at(fd, "..", NULL);
-  int result = parent >= 0 ? sync_dir(parent) : syncfs(fd), e = errno;
-
-  if (parent >= 0)
-    (void)close(parent);
-  errno = e;
-  return result;
 }
 
 enum dx_code dx_fs_make_dir(int dirfd, const char *name, mode_t mode,
@@ -122,7 +100,8 @@ enum dx_code dx_fs_make_dir(int dirfd, const char *name, mode_t mode,
     return err != NULL ? err->code : DX_E_IO;
   if (fchmod(fd, mode) < 0)
     code = dx_fs_fail(err, errno, "set the mode of", dirfd, name);
-  else if (sync_parent(fd) < 0)
+  else if (dx_fs_sync_parent(dirfd, name, NULL) != DX_OK &&
+           syncfs(fd) < 0) /* its parent is unreadable */
     code = dx_fs_fail(err, errno, "fsync the directory of", dirfd, name);
   (void)close(fd);
   return code;
@@ -144,11 +123,6 @@ enum dx_code dx_fs_write_all(int fd, const void *bytes, size_t len,
     len -= (size_t)n;
   }
   return DX_OK;
-}
-
-void dx_fs_widen_pipe(int fd)
-{
-  (void)fcntl(fd, F_SETPIPE_SZ, DX_PIPE_BYTES);
 }
 
 void dx_fs_begin_writeback(int fd, int64_t end, size_t len)
@@ -180,7 +154,6 @@ enum dx_code dx_temp_begin(struct dx_temp *temp, int dirfd, const char *name,
     return dx_fail(err, DX_E_ARG, 0, "not a file name");
   dx_random_hex(random, TEMP_RANDOM);
   temp->dirfd = dirfd;
-  temp->is_new = false;
   (void)snprintf(temp->name, sizeof(temp->name), "%s", name);
   (void)snprintf(temp->temp_name, sizeof(temp->temp_name), ".%.200s.%s", name,
                  random);
@@ -230,11 +203,11 @@ enum dx_code dx_fs_rename_dir(int dirfd, const char *from, const char *to,
   return dx_fs_sync_parent(dirfd, to, err);
 }
 
-static int rename_temp(const struct dx_temp *temp)
+static int rename_temp(const struct dx_temp *temp, bool is_new)
 {
   int dirfd = temp->dirfd;
 
-  if (temp->is_new) {
+  if (is_new) {
     if (renameat2(dirfd, temp->temp_name, dirfd, temp->name,
                   RENAME_NOREPLACE) == 0)
       return 0;
@@ -249,13 +222,13 @@ static int rename_temp(const struct dx_temp *temp)
   return renameat(dirfd, temp->temp_name, dirfd, temp->name);
 }
 
-enum dx_code dx_temp_publish(struct dx_temp *temp, mode_t mode,
+enum dx_code dx_temp_publish(struct dx_temp *temp, mode_t mode, bool is_new,
                              struct dx_err *err)
 {
-  const char *step = fchmod(temp->fd, mode) < 0 ? "set the mode of"
-                     : fsync(temp->fd) < 0      ? "fsync"
-                     : rename_temp(temp) < 0    ? "rename"
-                                                : NULL;
+  const char *step = fchmod(temp->fd, mode) < 0      ? "set the mode of"
+                     : fsync(temp->fd) < 0           ? "fsync"
+                     : rename_temp(temp, is_new) < 0 ? "rename"
+                                                     : NULL;
   int e = errno; /* before cleaning up can change it */
 
   if (step != NULL)
@@ -324,42 +297,19 @@ void dx_temp_sweep(int dirfd, int64_t min_age_ms)
   free(names);
 }
 
-static enum dx_code write_file(int dirfd, const char *name, const void *bytes,
-                               size_t len, mode_t mode, bool is_new,
-                               struct dx_err *err)
+enum dx_code dx_fs_write(int dirfd, const char *name, const void *bytes,
+                         size_t len, mode_t mode, bool is_new,
+                         struct dx_err *err)
 {
   struct dx_temp temp = DX_TEMP_NONE;
   enum dx_code code = dx_temp_begin(&temp, dirfd, name, err);
 
-  temp.is_new = is_new;
   if (code == DX_OK)
     code = dx_fs_write_all(temp.fd, bytes, len, name, err);
   if (code == DX_OK)
-    code = dx_temp_publish(&temp, mode, err);
+    code = dx_temp_publish(&temp, mode, is_new, err);
   dx_temp_discard(&temp);
   return code;
-}
-
-enum dx_code dx_fs_publish(int dirfd, const char *name, const void *bytes,
-                           size_t len, mode_t mode, struct dx_err *err)
-{
-  return write_file(dirfd, name, bytes, len, mode, false, err);
-}
-
-enum dx_code dx_fs_create(int dirfd, const char *name, const void *bytes,
-                          size_t len, mode_t mode, struct dx_err *err)
-{
-  enum dx_code code = write_file(dirfd, name, bytes, len, mode, true, err);
-
-  return code == DX_OK ? dx_fs_sync_name(dirfd, name, err) : code;
-}
-
-enum dx_code dx_fs_replace(int dirfd, const char *name, const void *bytes,
-                           size_t len, mode_t mode, struct dx_err *err)
-{
-  enum dx_code code = write_file(dirfd, name, bytes, len, mode, false, err);
-
-  return code == DX_OK ? dx_fs_sync_name(dirfd, name, err) : code;
 }
 
 /* The next piece of a file; 0 at its end; -1 with errno. */
@@ -403,12 +353,14 @@ static enum dx_code copy_bytes(int from, const char *name,
 }
 
 /* -1 with *ret_code set. */
-static int open_file(int dirfd, const char *name, int flags,
-                     enum dx_code *ret_code, struct dx_err *err)
+static int open_file(int dirfd, const char *name, enum dx_code *ret_code,
+                     struct dx_err *err)
 {
   struct stat st;
   /* O_NONBLOCK: opening a FIFO must not block. */
-  int fd = openat(dirfd, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | flags);
+  int fd = openat(dirfd, name,
+                  O_RDONLY | O_CLOEXEC | O_NONBLOCK |
+                      (dirfd != AT_FDCWD ? O_NOFOLLOW : 0));
 
   if (fd < 0) {
     *ret_code = dx_fs_fail(err, errno, "open", dirfd, name);
@@ -425,7 +377,7 @@ enum dx_code dx_fs_check_sum(int dirfd, const char *name, const char *sha256,
                              struct dx_err *err)
 {
   enum dx_code code;
-  int fd = open_file(dirfd, name, O_NOFOLLOW, &code, err);
+  int fd = open_file(dirfd, name, &code, err);
 
   if (fd < 0)
     return code;
@@ -440,16 +392,15 @@ enum dx_code dx_fs_copy(int from_dirfd, const char *from, int to_dirfd,
 {
   struct dx_temp temp = DX_TEMP_NONE;
   enum dx_code code;
-  int fd = open_file(from_dirfd, from, O_NOFOLLOW, &code, err);
+  int fd = open_file(from_dirfd, from, &code, err);
 
   if (fd < 0)
     return code;
   code = dx_temp_begin(&temp, to_dirfd, to, err);
-  temp.is_new = true;
   if (code == DX_OK)
     code = copy_bytes(fd, from, &temp, sha256, err);
   if (code == DX_OK)
-    code = dx_temp_publish(&temp, mode, err);
+    code = dx_temp_publish(&temp, mode, true, err);
   if (code == DX_OK)
     code = dx_fs_sync_name(to_dirfd, to, err);
   dx_temp_discard(&temp);
@@ -476,30 +427,17 @@ enum dx_code dx_fs_read_fd(int fd, const char *name, size_t limit,
   return dx_buf_ok(content) ? DX_OK : dx_fail_nomem(err);
 }
 
-static enum dx_code read_file(int dirfd, const char *name, int flags,
-                              size_t limit, struct dx_buf *content,
-                              struct dx_err *err)
-{
-  enum dx_code code;
-  int fd = open_file(dirfd, name, flags, &code, err);
-
-  if (fd < 0)
-    return code;
-  code = dx_fs_read_fd(fd, name, limit, content, err);
-  (void)close(fd);
-  return code;
-}
-
 enum dx_code dx_fs_read(int dirfd, const char *name, size_t limit,
                         struct dx_buf *ret_content, struct dx_err *err)
 {
-  return read_file(dirfd, name, O_NOFOLLOW, limit, ret_content, err);
-}
+  enum dx_code code;
+  int fd = open_file(dirfd, name, &code, err);
 
-enum dx_code dx_fs_read_linked(const char *path, size_t limit,
-                               struct dx_buf *ret_content, struct dx_err *err)
-{
-  return read_file(AT_FDCWD, path, 0, limit, ret_content, err);
+  if (fd < 0)
+    return code;
+  code = dx_fs_read_fd(fd, name, limit, ret_content, err);
+  (void)close(fd);
+  return code;
 }
 
 void *dx_fs_map(int fd, size_t *ret_len)

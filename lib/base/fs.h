@@ -4,9 +4,9 @@
  * Everything is opened relative to a directory's descriptor with O_CLOEXEC and
  * O_NOFOLLOW: filters of other printers may run as the same user (user.h).
  *
- * Crash rule of dx_fs_replace(): a reader finds the old content or the new
- * content, never a mix; once it has returned DX_OK the new content survives a
- * power failure, as far as the disk honors fsync.
+ * Crash rule of dx_fs_write(): a reader finds the old content or the new
+ * content, never a mix; once dx_fs_sync_name() has returned DX_OK, the new
+ * content survives a power failure, as far as the disk honors fsync.
  *
  * Errors: those of dx_fail_sys(), with full paths; E_ARG for a name with a '/'
  * or an empty one. Blocking: waits for the disk; fsync usually 1 to 100 ms.
@@ -34,20 +34,12 @@ enum dx_code dx_fs_fail(struct dx_err *err, int sys_errno, const char *step,
  * links (/var/spool may be one), but its last part must not be one. */
 int dx_fs_open_dir(const char *path, struct dx_err *err);
 
-/* The directory that an absolute path is in, for the caller to free; NULL when
- * out of memory. */
-char *dx_fs_parent(const char *path);
-
 /* Opens a directory below another. Never follows a link. */
 int dx_fs_open_dir_at(int dirfd, const char *name, struct dx_err *err);
 
-/* Creates directory `name` with exactly `mode` unless it exists, and fsyncs its
- * parent. */
+/* Creates directory `name` with exactly `mode`, durably, unless it exists. */
 enum dx_code dx_fs_make_dir(int dirfd, const char *name, mode_t mode,
                             struct dx_err *err) DX_MUST_USE;
-
-/* Enlarges the buffer of a pipe; does nothing if fd is not a pipe. */
-void dx_fs_widen_pipe(int fd);
 
 /*
  * Starts the writeback of what was written, every DX_WRITEBACK_BYTES, so that
@@ -77,8 +69,7 @@ enum dx_code dx_fs_sync_name(int dirfd, const char *name,
  * dx_temp_discard() may be called after both, and accepts one that was never
  * begun: `struct dx_temp t = DX_TEMP_NONE;`. dirfd is borrowed until the end.
  *
- * With `is_new`, set by the caller after dx_temp_begin(), nothing is replaced:
- * E_EXISTS if the name exists.
+ * With `is_new`, nothing is replaced: E_EXISTS if the name exists.
  *
  * Once published, all processes see the new content, but until the caller
  * fsyncs the directory (dx_fs_sync_name()) a power failure leaves the old or
@@ -89,7 +80,6 @@ enum dx_code dx_fs_sync_name(int dirfd, const char *name,
 struct dx_temp {
   int dirfd;
   int fd; /* -1: not begun, or ended */
-  bool is_new;
   char name[DX_TEMP_NAME_BYTES];
   char temp_name[DX_TEMP_NAME_BYTES];
 };
@@ -100,7 +90,7 @@ struct dx_temp {
 
 enum dx_code dx_temp_begin(struct dx_temp *temp, int dirfd, const char *name,
                            struct dx_err *err) DX_MUST_USE;
-enum dx_code dx_temp_publish(struct dx_temp *temp, mode_t mode,
+enum dx_code dx_temp_publish(struct dx_temp *temp, mode_t mode, bool is_new,
                              struct dx_err *err) DX_MUST_USE;
 void dx_temp_discard(struct dx_temp *temp);
 
@@ -132,27 +122,17 @@ enum dx_code dx_fs_rename_dir(int dirfd, const char *from, const char *to,
 enum dx_code dx_fs_sync_parent(int dirfd, const char *path,
                                struct dx_err *err) DX_MUST_USE;
 
-/*
- * Writes len bytes to dirfd/name with `mode`, completely or not at all, through
- * a struct dx_temp, and fsyncs the directory. E_UNSYNCED if that fsync fails:
- * all processes see the new content, but it may be lost in a power failure.
- */
-enum dx_code dx_fs_replace(int dirfd, const char *name, const void *bytes,
-                           size_t len, mode_t mode,
-                           struct dx_err *err) DX_MUST_USE;
-/* The same, but E_EXISTS if the name exists. */
-enum dx_code dx_fs_create(int dirfd, const char *name, const void *bytes,
-                          size_t len, mode_t mode,
-                          struct dx_err *err) DX_MUST_USE;
-/* dx_fs_replace() without the fsync of the directory. */
-enum dx_code dx_fs_publish(int dirfd, const char *name, const void *bytes,
-                           size_t len, mode_t mode,
-                           struct dx_err *err) DX_MUST_USE;
+/* Writes len bytes to dirfd/name with `mode`, completely or not at all, through
+ * a struct dx_temp. */
+enum dx_code dx_fs_write(int dirfd, const char *name, const void *bytes,
+                         size_t len, mode_t mode, bool is_new,
+                         struct dx_err *err) DX_MUST_USE;
 
 /*
- * Copies the whole file from_dirfd/from to to_dirfd/to like dx_fs_create(). If
- * sha256 (64 hex digits) is not NULL, the bytes read must have that checksum;
- * else E_DAMAGED, and nothing is written.
+ * Copies the whole file from_dirfd/from to the new file to_dirfd/to, like
+ * dx_fs_write(), and fsyncs the directory. If sha256 (64 hex digits) is not
+ * NULL, the bytes read must have that checksum; else E_DAMAGED, and nothing is
+ * written.
  */
 enum dx_code dx_fs_copy(int from_dirfd, const char *from, int to_dirfd,
                         const char *to, mode_t mode, const char *sha256,
@@ -164,7 +144,9 @@ enum dx_code dx_fs_check_sum(int dirfd, const char *name, const char *sha256,
                              struct dx_err *err) DX_MUST_USE;
 
 /* Reads a whole regular file of at most `limit` bytes; E_DAMAGED if longer.
- * Appends to ret_content, which the caller releases. */
+ * Appends to ret_content, which the caller releases. If dirfd is AT_FDCWD,
+ * `name` is a path that the administrator specified: its last part may be a
+ * link. */
 enum dx_code dx_fs_read(int dirfd, const char *name, size_t limit,
                         struct dx_buf *ret_content,
                         struct dx_err *err) DX_MUST_USE;
@@ -173,12 +155,6 @@ enum dx_code dx_fs_read(int dirfd, const char *name, size_t limit,
 enum dx_code dx_fs_read_fd(int fd, const char *name, size_t limit,
                            struct dx_buf *ret_content,
                            struct dx_err *err) DX_MUST_USE;
-
-/* The same for a path whose last part may be a link: only for files that the
- * administrator specified. */
-enum dx_code dx_fs_read_linked(const char *path, size_t limit,
-                               struct dx_buf *ret_content,
-                               struct dx_err *err) DX_MUST_USE;
 
 /* Maps a whole file for reading; NULL if it is empty or cannot be mapped. The
  * caller unmaps it. */

@@ -6,6 +6,7 @@
 #include "lib/print/bundle.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -207,7 +208,7 @@ struct dx_bundle_reader *dx_bundle_reader_new(int fd, const char *seal)
     dx_bundle_reader_free(&reader);
   else
     (void)setvbuf(reader->stream, reader->ahead, _IOFBF, AHEAD_BYTES);
-  dx_fs_widen_pipe(fd);
+  (void)fcntl(fd, F_SETPIPE_SZ, DX_PIPE_BYTES); /* if it is a pipe */
   return reader;
 }
 

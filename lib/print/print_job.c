@@ -5,6 +5,7 @@
 
 #include <cups/cups.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -422,7 +423,7 @@ static void start_of(pid_t pid, char start[24])
   start[0] = '\0';
   (void)snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
   /* Field 22 of proc(5); field 2, in parentheses, may contain blanks. */
-  if (dx_fs_read_linked(path, STAT_BYTES_MAX, &text, &err) == DX_OK &&
+  if (dx_fs_read(AT_FDCWD, path, STAT_BYTES_MAX, &text, &err) == DX_OK &&
       (rest = strrchr(text.data, ')')) != NULL)
     (void)sscanf(rest + 1, SKIP_5 SKIP_5 SKIP_5 "%*s%*s%*s%*s %23s", start);
   dx_buf_release(&text);

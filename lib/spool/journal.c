@@ -257,8 +257,8 @@ enum dx_code dx_job_publish(struct dx_job *job, struct dx_err *err)
 
   dx_job_put(job, &out, NULL);
   code = dx_buf_ok(&out.text)
-             ? dx_fs_publish(job->dirfd, JOURNAL_NAME, out.text.data,
-                             out.text.len, 0600, err)
+             ? dx_fs_write(job->dirfd, JOURNAL_NAME, out.text.data,
+                           out.text.len, 0600, false, err)
              : dx_fail_nomem(err);
   dx_buf_release(&out.text);
   if (code == DX_OK)

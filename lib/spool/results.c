@@ -257,10 +257,10 @@ enum dx_code dx_manifest_deliver(const struct dx_submission *sub,
     code = dirfd < 0 ? err->code : dx_fail_nomem(err);
   } else {
     code = make_room(dirfd, name, &is_there, err);
-    if (code == DX_OK && is_there)
-      code = dx_fs_replace(dirfd, name, text, strlen(text), 0640, err);
-    else if (code == DX_OK)
-      code = dx_fs_create(dirfd, name, text, strlen(text), 0640, err);
+    if (code == DX_OK)
+      code = dx_fs_write(dirfd, name, text, strlen(text), 0640, !is_there, err);
+    if (code == DX_OK)
+      code = dx_fs_sync_name(dirfd, name, err);
     /* The manifest of an earlier attempt without a source is obsolete. Files of
      * other users are not removed. */
     if (code == DX_OK && strcmp(sourceless, name) != 0 &&

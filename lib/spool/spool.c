@@ -129,8 +129,7 @@ enum dx_code dx_spool_receive(struct dx_spool *spool, struct dx_job **ret_job,
   return code;
 }
 
-int dx_spool_create_document(struct dx_job *job, size_t index,
-                             struct dx_err *err)
+static int create_document(struct dx_job *job, size_t index, struct dx_err *err)
 {
   char name[DX_FILE_NAME_BYTES];
   int fd;
@@ -165,7 +164,7 @@ enum dx_code dx_spool_add_document(struct dx_job *job,
   if (reader == NULL)
     return DX_OK;
   if (entry->kind == DX_KIND_DOCUMENT) {
-    fd = dx_spool_create_document(job, index, err);
+    fd = create_document(job, index, err);
     if (fd < 0)
       return err->code;
   }

@@ -50,10 +50,6 @@ bool dx_spool_key(const char *uuid, const char *cups_id,
 enum dx_code dx_spool_receive(struct dx_spool *spool, struct dx_job **ret_job,
                               struct dx_err *err) DX_MUST_USE;
 
-/* Creates the file of the next document, to be written by the caller. */
-int dx_spool_create_document(struct dx_job *job, size_t index,
-                             struct dx_err *err);
-
 /*
  * Adds the next document, with a copy of its entry, which was read from
  * `reader` last; its bytes are stored and synced. reader NULL: it has no bytes.

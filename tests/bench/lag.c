@@ -272,7 +272,7 @@ static struct dx_job *new_job(size_t number)
   struct dx_job *job = NULL;
   struct dx_entry *e;
   struct dx_err err;
-  int fd;
+  char file[DX_FILE_NAME_BYTES];
 
   if (dx_spool_receive(&spool, &job, &err) != DX_OK)
     die(err.text);
@@ -291,8 +291,8 @@ static struct dx_job *new_job(size_t number)
   e->length = 3;
   dx_sha256_of("PDF", 3, e->sha256);
   (void)snprintf(job->key, sizeof(job->key), "%032zx", number);
-  fd = dx_spool_create_document(job, 0, &err);
-  if (fd < 0 || write(fd, "PDF", 3) != 3 || close(fd) < 0 ||
+  dx_document_file(0, file);
+  if (dx_fs_write(job->dirfd, file, "PDF", 3, 0600, true, &err) != DX_OK ||
       dx_job_plan(job, &err) != DX_OK ||
       dx_spool_commit(&spool, job, &err) != DX_OK)
     die(err.text);

@@ -496,8 +496,8 @@ int fixture_open(void **state)
   if (mkdir(fixture.results, 0700) < 0 ||
       dx_spool_open(fixture.dir, &fixture.spool, &err) != DX_OK)
     return -1;
-  return dx_fs_replace(fixture.spool.dirfd, "token", "TOKEN\n", 6, 0600,
-                       &err) == DX_OK
+  return dx_fs_write(fixture.spool.dirfd, "token", "TOKEN\n", 6, 0600, false,
+                     &err) == DX_OK
              ? 0
              : -1;
 }
@@ -521,8 +521,9 @@ int fixture_close(void **state)
 static void add_document(struct dx_job *job, size_t i, bool together)
 {
   struct dx_entry *e = &job->documents[i].entry;
-  int fd = dx_spool_create_document(job, i, &err);
+  char file[DX_FILE_NAME_BYTES];
 
+  dx_document_file(i, file);
   job->documents[i].is_here = true;
   (void)strcpy(e->type, "application/pdf");
   (void)strcpy(e->origin, "application/pdf");
@@ -531,8 +532,8 @@ static void add_document(struct dx_job *job, size_t i, bool together)
   e->length = 3;
   e->together = together;
   dx_sha256_of("PDF", 3, e->sha256);
-  assert_int_equal(write(fd, "PDF", 3), 3);
-  (void)close(fd);
+  assert_int_equal(dx_fs_write(job->dirfd, file, "PDF", 3, 0600, true, &err),
+                   DX_OK);
 }
 
 struct dx_job *fixture_job(size_t documents, bool together)

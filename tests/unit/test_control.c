@@ -5,6 +5,7 @@
 #include "tests/unit/temp_dir.h"
 
 #include <errno.h>
+#include <libgen.h>
 #include <poll.h>
 #include <stdio.h>
 #include <sys/resource.h>
@@ -681,7 +682,7 @@ static int be_docextractd(const char *config_path)
 {
   const struct control_ops demand = {.message = demand_message,
                                      .closed = note_closed};
-  char *path = dx_fs_parent(config_path);
+  char *path = strdup(config_path);
   struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
   struct control *control;
   struct pollfd wanted;
@@ -689,7 +690,7 @@ static int be_docextractd(const char *config_path)
   int held;
 
   inherited = count_entries(AT_FDCWD, "/proc/self/fd") - 4; /* and its own */
-  spool.dirfd = dx_fs_open_dir(path, &err);
+  spool.dirfd = dx_fs_open_dir(dirname(path), &err);
   free(path);
   held = openat(spool.dirfd, "docextractd.lock", O_RDWR | O_CREAT | O_CLOEXEC,
                 0600);
@@ -720,7 +721,7 @@ static struct dx_config demanded(char config_path[TEMP_DIR_BYTES + 16])
   self[n] = '\0';
   (void)setenv("DX_DOCEXTRACTD", self, 1);
   (void)snprintf(config_path, TEMP_DIR_BYTES + 16, "%s/conf", dir);
-  assert_int_equal(dx_fs_replace(spool.dirfd, "conf", "", 0, 0600, &err),
+  assert_int_equal(dx_fs_write(spool.dirfd, "conf", "", 0, 0600, false, &err),
                    DX_OK);
   return (struct dx_config){.spool_dir = dir};
 }
@@ -888,7 +889,7 @@ static void unit_is_systemds_only_where_systemd_runs(void **state)
   (void)state;
   for (i = 0; i < 3; i++)
     assert_int_equal(mkdirat(spool.dirfd, dirs[i], 0700), 0);
-  assert_int_equal(dx_fs_replace(spool.dirfd, "unit", "", 0, 0600, &err),
+  assert_int_equal(dx_fs_write(spool.dirfd, "unit", "", 0, 0600, false, &err),
                    DX_OK);
   assert_int_equal(renameat(spool.dirfd, "unit", spool.dirfd,
                             "lib/systemd/system/docextractd.service"),

@@ -126,8 +126,8 @@ static void a_damaged_file_begins_again(void **state)
   (void)state;
   assert_int_equal(sizeof(struct dx_counts) / sizeof(int64_t), 19);
   for (i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
-    assert_int_equal(dx_fs_replace(dirfd_, "a_counts", texts[i],
-                                   strlen(texts[i]), 0600, NULL),
+    assert_int_equal(dx_fs_write(dirfd_, "a_counts", texts[i], strlen(texts[i]),
+                                 0600, false, NULL),
                      DX_OK);
     assert_int_equal(counts_of("a").calls[DX_CL_DONE], 0);
     add("a", DX_CL_DONE, 7);
@@ -164,8 +164,8 @@ static void a_planted_link_is_not_written_through(void **state)
   size_t i;
 
   (void)state;
-  assert_int_equal(dx_fs_replace(dirfd_, "target", "precious", 8, 0600, NULL),
-                   DX_OK);
+  assert_int_equal(
+      dx_fs_write(dirfd_, "target", "precious", 8, 0600, false, NULL), DX_OK);
   assert_int_equal(symlinkat("target", dirfd_, "h_443_pause"), 0);
   assert_int_equal(symlinkat("target", dirfd_, ".h_443_pause"), 0);
   for (i = 0; i < 2; i++) /* the first fails, and removes one of them */

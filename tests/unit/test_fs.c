@@ -57,7 +57,7 @@ static size_t entries(const char *name)
 
 static void put(const char *name, const char *text)
 {
-  assert_int_equal(dx_fs_replace(fd, name, text, strlen(text), 0600, &err),
+  assert_int_equal(dx_fs_write(fd, name, text, strlen(text), 0600, false, &err),
                    DX_OK);
 }
 
@@ -84,7 +84,7 @@ static void a_file_is_replaced_whole_with_the_mode_asked_for(void **state)
 
   (void)state;
   put("a", "a long old content");
-  assert_int_equal(dx_fs_replace(fd, "a", "new", 3, 0640, &err), DX_OK);
+  assert_int_equal(dx_fs_write(fd, "a", "new", 3, 0640, false, &err), DX_OK);
   (void)umask(before);
   assert_content("a", "new");
   assert_int_equal(fstatat(fd, "a", &st, 0), 0);
@@ -114,14 +114,17 @@ static void assert_nothing_is_replaced(void)
   put("file", "old");
   make_dir("dir");
   assert_int_equal(symlinkat("nowhere", fd, "link"), 0);
-  assert_int_equal(dx_fs_create(fd, "file", "new", 3, 0600, &err), DX_E_EXISTS);
-  assert_int_equal(dx_fs_create(fd, "dir", "new", 3, 0600, &err), DX_E_EXISTS);
-  assert_int_equal(dx_fs_create(fd, "link", "new", 3, 0600, &err), DX_E_EXISTS);
+  assert_int_equal(dx_fs_write(fd, "file", "new", 3, 0600, true, &err),
+                   DX_E_EXISTS);
+  assert_int_equal(dx_fs_write(fd, "dir", "new", 3, 0600, true, &err),
+                   DX_E_EXISTS);
+  assert_int_equal(dx_fs_write(fd, "link", "new", 3, 0600, true, &err),
+                   DX_E_EXISTS);
   assert_int_equal(dx_fs_copy(fd, "file", fd, "link", 0600, NULL, &err),
                    DX_E_EXISTS);
   assert_content("file", "old");
   assert_int_equal(entries("."), 3);
-  assert_int_equal(dx_fs_create(fd, "new", "new", 3, 0600, &err), DX_OK);
+  assert_int_equal(dx_fs_write(fd, "new", "new", 3, 0600, true, &err), DX_OK);
   assert_content("new", "new");
 }
 
@@ -205,8 +208,8 @@ static void a_failed_write_leaves_the_old_file_and_no_other(void **state)
   small = before;
   small.rlim_cur = 4096;
   assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
-  assert_int_not_equal(dx_fs_replace(fd, "a", big, sizeof(big), 0600, &err),
-                       DX_OK);
+  assert_int_not_equal(
+      dx_fs_write(fd, "a", big, sizeof(big), 0600, false, &err), DX_OK);
   assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
   assert_non_null(strstr(err.text, dir));
   assert_content("a", "old");
@@ -217,7 +220,8 @@ static void a_failed_rename_leaves_no_temporary_file(void **state)
 {
   (void)state;
   make_dir("a");
-  assert_int_not_equal(dx_fs_replace(fd, "a", "new", 3, 0600, &err), DX_OK);
+  assert_int_not_equal(dx_fs_write(fd, "a", "new", 3, 0600, false, &err),
+                       DX_OK);
   assert_int_equal(entries("."), 1);
   assert_int_equal(entries("a"), 0);
 }
@@ -233,7 +237,8 @@ static void only_names_without_a_slash_are_accepted(void **state)
   memset(longer, 'x', 230);
   make_dir("a");
   for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
-    assert_int_equal(dx_fs_replace(fd, bad[i], "x", 1, 0600, &err), DX_E_ARG);
+    assert_int_equal(dx_fs_write(fd, bad[i], "x", 1, 0600, false, &err),
+                     DX_E_ARG);
   assert_int_equal(entries("a"), 0);
   put(longest, "x");
   assert_int_equal(entries("."), 2);
@@ -310,11 +315,11 @@ static void only_regular_files_are_read(void **state)
   assert_int_not_equal(dx_fs_read(fd, "link", 9, &text, &err), DX_OK);
   assert_int_equal(text.len, 0);
   (void)snprintf(path, sizeof(path), "%s/link", dir);
-  assert_int_equal(dx_fs_read_linked(path, 9, &text, &err), DX_OK);
+  assert_int_equal(dx_fs_read(AT_FDCWD, path, 9, &text, &err), DX_OK);
   assert_string_equal(dx_buf_text(&text), "x");
   dx_buf_release(&text);
   (void)snprintf(path, sizeof(path), "%s/fifo", dir);
-  assert_int_equal(dx_fs_read_linked(path, 9, &text, &err), DX_E_DAMAGED);
+  assert_int_equal(dx_fs_read(AT_FDCWD, path, 9, &text, &err), DX_E_DAMAGED);
   dx_buf_release(&text);
 }
 
@@ -453,8 +458,8 @@ static void a_directory_that_cannot_be_synced_is_a_third_result(void **state)
   (void)state;
   assert_int_equal(dx_fs_make_dir(fd, "from", 0700, &err), DX_OK);
   dir_errno = EIO;
-  assert_int_equal(dx_fs_replace(fd, "file", "x", 1, 0600, &err),
-                   DX_E_UNSYNCED);
+  assert_int_equal(dx_fs_write(fd, "file", "x", 1, 0600, false, &err), DX_OK);
+  assert_int_equal(dx_fs_sync_name(fd, "file", &err), DX_E_UNSYNCED);
   assert_int_equal(dx_fs_rename_dir(fd, "from", "to", &err), DX_E_UNSYNCED);
   dir_errno = 0;
   assert_int_equal(faccessat(fd, "file", F_OK, 0), 0);

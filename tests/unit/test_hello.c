@@ -95,9 +95,11 @@ static void configure(const char *token)
                  "APIRate 2\nResultsDir %s/results\n%s\n</Service>\n",
                  dir, port, dir, token);
   (void)snprintf(path, sizeof(path), "%s/conf", dir);
-  assert_int_equal(dx_fs_replace(dirfd_, "token", "abc", 3, 0600, NULL), DX_OK);
+  assert_int_equal(dx_fs_write(dirfd_, "token", "abc", 3, 0600, false, NULL),
+                   DX_OK);
   assert_int_equal(
-      dx_fs_replace(dirfd_, "conf", text, strlen(text), 0600, NULL), DX_OK);
+      dx_fs_write(dirfd_, "conf", text, strlen(text), 0600, false, NULL),
+      DX_OK);
   if (dx_config_load(path, &config, &err) != DX_OK)
     fail_msg("%s", err.text);
   engine = dx_engine_new(config, &spool, http, &observer, stop_ends[0]);
@@ -241,7 +243,8 @@ static void who_cannot_write_results_is_told(void **state)
 {
   (void)state;
   configure_file();
-  assert_int_equal(dx_fs_replace(dirfd_, "results", "", 0, 0600, NULL), DX_OK);
+  assert_int_equal(dx_fs_write(dirfd_, "results", "", 0, 0600, false, NULL),
+                   DX_OK);
   say_hello(NULL);
   has("\nline FAILED connection\n");
   has("\nline warning: results cannot be written, so nothing will be sent: ");

@@ -351,10 +351,10 @@ static void a_document_is_here_only_if_complete(void **state)
   (void)state;
   job->documents[1].entry.length = 3;
   job->documents[2].entry.length = 3;
-  assert_int_equal(dx_fs_replace(dirfd_, "document-0002", "abc", 3, 0600, &err),
-                   DX_OK);
-  assert_int_equal(dx_fs_replace(dirfd_, "document-0003", "ab", 2, 0600, &err),
-                   DX_OK);
+  assert_int_equal(
+      dx_fs_write(dirfd_, "document-0002", "abc", 3, 0600, false, &err), DX_OK);
+  assert_int_equal(
+      dx_fs_write(dirfd_, "document-0003", "ab", 2, 0600, false, &err), DX_OK);
   job = again(&job);
   assert_true(job->documents[1].is_here);
   assert_false(job->documents[2].is_here);
@@ -363,7 +363,7 @@ static void a_document_is_here_only_if_complete(void **state)
 
 /* ---- damage ---- */
 
-/* Not dx_fs_replace(): thousands of fsyncs would take long. */
+/* Not dx_fs_write(): thousands of fsyncs would take long. */
 static void write_journal(const char *text, size_t len)
 {
   int fd = openat(dirfd_, "job.json", O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC,

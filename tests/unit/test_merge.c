@@ -216,7 +216,7 @@ static void commit(const char *letters, const char *cupsd)
   job->document_count = n;
   for (i = 0; i < n; i++) {
     struct dx_entry *e = &job->documents[i].entry;
-    int fd;
+    char file[DX_FILE_NAME_BYTES];
 
     e->kind = letters[i] == '-' ? DX_KIND_MISSING : DX_KIND_DOCUMENT;
     if (letters[i] == '-')
@@ -227,9 +227,9 @@ static void commit(const char *letters, const char *cupsd)
     e->pages = 1;
     e->length = 1;
     dx_sha256_of(&letters[i], 1, e->sha256);
-    fd = dx_spool_create_document(job, i, &err);
-    assert_int_equal(write(fd, &letters[i], 1), 1);
-    (void)close(fd);
+    dx_document_file(i, file);
+    assert_int_equal(
+        dx_fs_write(job->dirfd, file, &letters[i], 1, 0600, true, &err), DX_OK);
     job->documents[i].is_here = true;
   }
   job->service = strdup("default");

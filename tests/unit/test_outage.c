@@ -445,9 +445,9 @@ static char key_path[80];
 
 static void write_key(const char *key)
 {
-  assert_int_equal(
-      dx_fs_replace(fixture.spool.dirfd, "key", key, strlen(key), 0600, &err),
-      DX_OK);
+  assert_int_equal(dx_fs_write(fixture.spool.dirfd, "key", key, strlen(key),
+                               0600, false, &err),
+                   DX_OK);
 }
 
 #define OLD_KEY "an old key of thirty-two bytes at least"

@@ -264,7 +264,8 @@ static void put(const char *boot_id, const char *numbers)
   (void)snprintf(text, sizeof(text), "docextract-pause 1\n%s %s\n", boot_id,
                  numbers);
   assert_int_equal(
-      dx_fs_replace(dirfd_, PAUSE_FILE, text, strlen(text), 0600, NULL), DX_OK);
+      dx_fs_write(dirfd_, PAUSE_FILE, text, strlen(text), 0600, false, NULL),
+      DX_OK);
 }
 
 static bool is_blocked_by_file(void)

@@ -76,8 +76,8 @@ static void complete(const char *source_id, const char *case_id)
   sub->complete_at = 1700000060000;
   assert_int_equal(dx_submission_set_cases(sub, ids, 1, &err), DX_OK);
   free(ids[0]);
-  assert_int_equal(dx_fs_replace(job->dirfd, "result-0001-00001.json", BODY,
-                                 strlen(BODY), 0600, &err),
+  assert_int_equal(dx_fs_write(job->dirfd, "result-0001-00001.json", BODY,
+                               strlen(BODY), 0600, false, &err),
                    DX_OK);
   sub->cases[0].bytes = (int64_t)strlen(BODY);
   dx_sha256_of(BODY, strlen(BODY), sub->cases[0].sha256);
@@ -136,7 +136,7 @@ static void every_strange_id_stays_inside_the_directory(void **state)
       assert_true(strlen(names[k]) <= 255);
       assert_int_not_equal(names[k][0], '.');
       /* the name must be valid for the file system */
-      assert_int_equal(dx_fs_replace(dirfd_, names[k], "", 0, 0640, &err),
+      assert_int_equal(dx_fs_write(dirfd_, names[k], "", 0, 0640, false, &err),
                        DX_OK);
       free(names[k]);
     }
@@ -248,8 +248,8 @@ static void a_damaged_stored_result_is_not_delivered(void **state)
 {
   (void)state;
   complete("S", "C");
-  assert_int_equal(dx_fs_replace(job->dirfd, "result-0001-00001.json", BODY " ",
-                                 strlen(BODY) + 1, 0600, &err),
+  assert_int_equal(dx_fs_write(job->dirfd, "result-0001-00001.json", BODY " ",
+                               strlen(BODY) + 1, 0600, false, &err),
                    DX_OK);
   assert_int_equal(dx_result_deliver(sub, 0, results, &err), DX_E_DAMAGED);
   assert_int_equal(dx_fs_remove(job->dirfd, "result-0001-00001.json", &err),
@@ -458,8 +458,8 @@ static void no_signed_url_is_in_a_manifest(void **state)
 /* Outside the directory. */
 static void plant_target(void)
 {
-  assert_int_equal(dx_fs_replace(job->dirfd, "target", PRECIOUS,
-                                 strlen(PRECIOUS), 0600, &err),
+  assert_int_equal(dx_fs_write(job->dirfd, "target", PRECIOUS, strlen(PRECIOUS),
+                               0600, false, &err),
                    DX_OK);
 }
 
@@ -489,7 +489,8 @@ static void plant_fifo(const char *name)
 
 static void plant_file_of_another(const char *name)
 {
-  assert_int_equal(dx_fs_replace(dirfd_, name, "{}", 2, 0666, &err), DX_OK);
+  assert_int_equal(dx_fs_write(dirfd_, name, "{}", 2, 0666, false, &err),
+                   DX_OK);
   if (geteuid() != 0) /* it cannot be given away: it is removed */
     assert_int_equal(unlinkat(dirfd_, name, 0), 0);
   else
@@ -559,7 +560,7 @@ static void other_bytes_of_that_name_are_never_replaced(void **state)
 {
   (void)state;
   complete("S", "C");
-  assert_int_equal(dx_fs_replace(dirfd_, "S-C.json", "{}", 2, 0640, &err),
+  assert_int_equal(dx_fs_write(dirfd_, "S-C.json", "{}", 2, 0640, false, &err),
                    DX_OK);
   assert_int_equal(dx_result_deliver(sub, 0, results, &err), DX_E_TAKEN);
   assert_non_null(strstr(err.text, "'S-C.json'"));
@@ -578,9 +579,9 @@ static void a_manifest_of_another_job_stays(void **state)
 
   (void)state;
   complete("S", "C");
-  assert_int_equal(
-      dx_fs_replace(dirfd_, "S.job.json", other, sizeof(other) - 1, 0640, &err),
-      DX_OK);
+  assert_int_equal(dx_fs_write(dirfd_, "S.job.json", other, sizeof(other) - 1,
+                               0640, false, &err),
+                   DX_OK);
   for (times = 0; times < 2; times++) {
     assert_int_equal(dx_manifest_deliver(sub, results, &err), DX_OK);
     assert_mode(KEY "-1.job.json", 0640);

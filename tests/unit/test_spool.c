@@ -132,11 +132,12 @@ static struct dx_job *receive(const char *letters, bool together)
   for (i = 0; i < n; i++) {
     fill(&job->documents[i].entry, letters[i], together);
     if (job->documents[i].entry.kind == DX_KIND_DOCUMENT) {
-      int fd = dx_spool_create_document(job, i, &err);
+      char file[DX_FILE_NAME_BYTES];
 
-      assert_true(fd >= 0);
-      assert_int_equal(write(fd, &letters[i], 1), 1);
-      (void)close(fd);
+      dx_document_file(i, file);
+      assert_int_equal(
+          dx_fs_write(job->dirfd, file, &letters[i], 1, 0600, true, &err),
+          DX_OK);
       job->documents[i].is_here = true;
     }
   }
@@ -227,7 +228,7 @@ static void damage(const char *path, const char *journal)
 
   assert_true(fd >= 0);
   assert_int_equal(
-      dx_fs_replace(fd, "job.json", journal, strlen(journal), 0600, &err),
+      dx_fs_write(fd, "job.json", journal, strlen(journal), 0600, false, &err),
       DX_OK);
   (void)close(fd);
 }
@@ -1174,9 +1175,9 @@ static void a_result_is_delivered_whole_with_its_mode(void **state)
   bring(sub, 'c');
   (void)snprintf(results, sizeof(results), "%s/results", dir);
   assert_int_equal(dx_results_prepare(results, &err), DX_OK);
-  assert_int_equal(
-      dx_fs_replace(job->dirfd, "result-0001-00001.json", "{}", 2, 0600, &err),
-      DX_OK);
+  assert_int_equal(dx_fs_write(job->dirfd, "result-0001-00001.json", "{}", 2,
+                               0600, false, &err),
+                   DX_OK);
   dx_sha256_of("[]", 2, sub->cases[0].sha256);
   assert_int_equal(dx_result_deliver(sub, 0, results, &err), DX_E_DAMAGED);
   assert_int_equal(entries("results"), 0);
@@ -1265,12 +1266,12 @@ static void results_are_removed_with_extracted_documents(void **state)
   (void)state;
   bring(&job->submissions[0], 'x');
   bring(&job->submissions[1], 'c');
-  assert_int_equal(
-      dx_fs_replace(job->dirfd, "result-0001-00001.json", "{}", 2, 0600, &err),
-      DX_OK);
-  assert_int_equal(
-      dx_fs_replace(job->dirfd, "result-0002-00001.json", "{}", 2, 0600, &err),
-      DX_OK);
+  assert_int_equal(dx_fs_write(job->dirfd, "result-0001-00001.json", "{}", 2,
+                               0600, false, &err),
+                   DX_OK);
+  assert_int_equal(dx_fs_write(job->dirfd, "result-0002-00001.json", "{}", 2,
+                               0600, false, &err),
+                   DX_OK);
   assert_int_equal(dx_job_delete_documents(job, &err), DX_OK);
   assert_int_equal(faccessat(job->dirfd, "result-0001-00001.json", F_OK, 0),
                    -1);

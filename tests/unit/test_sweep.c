@@ -101,17 +101,16 @@ static int stop(void **state)
 static struct dx_job *make(void)
 {
   struct dx_job *job = NULL;
-  char *name;
-  int fd;
+  char *name, file[DX_FILE_NAME_BYTES];
 
   assert_int_equal(dx_spool_receive(&spool, &job, &err), DX_OK);
   job->documents = calloc(1, sizeof(*job->documents));
   job->document_count = 1;
   job->documents[0].entry = (struct dx_entry){
       .kind = DX_KIND_DOCUMENT, .name = "john-doe.pdf", .pages = 1};
-  fd = dx_spool_create_document(job, 0, &err);
-  assert_true(fd >= 0);
-  (void)close(fd);
+  dx_document_file(0, file);
+  assert_int_equal(dx_fs_write(job->dirfd, file, "", 0, 0600, true, &err),
+                   DX_OK);
   job->service = strdup("default");
   job->base_url = strdup("https://a");
   job->title = strdup("John Doe");
