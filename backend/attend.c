@@ -167,6 +167,8 @@ static void on_message(struct attend *a, const struct dx_message *message)
   case DX_VERB_FAILURES:
     if (dx_message_number(message, 0, &n) && n > 0)
       b->failures = (size_t)n;
+    if (dx_message_number(message, 1, &n) && n > 0)
+      b->undecided = (size_t)n;
     break;
   case DX_VERB_LEFT:
     b->left = true;

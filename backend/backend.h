@@ -40,10 +40,11 @@ struct backend {
   char *cupsd_name; /* the cupsd that started this run; NULL: none */
   /* the outcome of the job that was stored */
   bool attended;
-  bool left;       /* docextractd continues it; durable */
-  bool sent;       /* it was uploaded when it was left */
-  bool overdue;    /* it was left because of ProcessingLimit */
-  size_t failures; /* of this queue, after their print jobs had ended */
+  bool left;        /* docextractd continues it; durable */
+  bool sent;        /* it was uploaded when it was left */
+  bool overdue;     /* it was left because of ProcessingLimit */
+  size_t failures;  /* of this queue, after their print jobs had ended */
+  size_t undecided; /* other jobs of this queue that need a decision */
   struct dx_err outcome;
   char sentence[DX_SENTENCE_BYTES]; /* for the user who printed; "": none */
 };
@@ -116,10 +117,10 @@ void status_note(const struct dx_note *note, bool here);
 /* Reports that docextractd does not respond; NULL: it responds. */
 void status_docextractd(const struct dx_err *err);
 void status_tick(void); /* to be called at least every 30 minutes */
-/* Clears the state reasons, and sets the one of the result, if any, and the one
- * of jobs that failed after their print jobs had ended. Waits until cupsd has
- * read all lines, at most a second. */
-void status_end(enum dx_code code, bool others_failed);
+/* Clears the state reasons, and sets the one of the result, if any, and those
+ * of other jobs: that failed after their print jobs had ended, or need a
+ * decision. Waits until cupsd has read all lines, at most a second. */
+void status_end(enum dx_code code, bool others_failed, bool others_undecided);
 
 /* ---- discover.c, ending.c ---- */
 

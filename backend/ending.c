@@ -68,20 +68,29 @@ static void report_failure(const struct backend *b, enum dx_code code,
   status_failure(text, "%s: %s", dx_code_name(code), full.text);
 }
 
-/* Also reports failures of other jobs, whose print jobs had ended. */
+/* Also reports other jobs for which the administrator must act, and whose print
+ * jobs have ended. */
 static void report_success(const struct backend *b)
 {
   const char *text = b->overdue ? DX_SAY_OVERDUE
                      : b->sent  ? DX_SAY_LEFT_SENT
                                 : DX_SAY_LEFT_STORED;
+  char failures[DX_SENTENCE_BYTES] = "", undecided[DX_SENTENCE_BYTES] = "";
 
   if (!b->left)
     text = b->sentence;
-  if (b->failures == 0)
+  if (b->failures > 0)
+    (void)snprintf(failures, sizeof(failures), DX_SAY_FAILURES, b->failures,
+                   b->failures == 1 ? "chart" : "charts");
+  if (b->undecided > 0)
+    (void)snprintf(undecided, sizeof(undecided), DX_SAY_UNDECIDED, b->undecided,
+                   b->undecided == 1 ? "chart" : "charts",
+                   b->undecided == 1 ? "is" : "are");
+  if (b->failures + b->undecided == 0)
     status_say("INFO", "%s", text);
   else
-    status_say("INFO", DX_SAY_FAILURES, text, b->failures,
-               b->failures == 1 ? "chart" : "charts");
+    status_say("INFO", "%s. " DX_SENTENCE_ADMIN "%s%s%s", text, failures,
+               b->failures > 0 && b->undecided > 0 ? "; " : "", undecided);
   /* cupsd clears the message of a completed job unless something above INFO
    * was printed. An empty warning changes no message and is not logged. */
   status_say("WARNING", "%s", "");
@@ -123,7 +132,8 @@ void backend_end(struct backend *b, enum dx_code code, const struct dx_err *err)
     report_success(b);
   else if (code != DX_E_STOPPED)
     report_failure(b, code, err);
-  status_end(b->left && b->overdue ? DX_E_OVERDUE : code, b->failures > 0);
+  status_end(b->left && b->overdue ? DX_E_OVERDUE : code, b->failures > 0,
+             b->undecided > 0);
   dx_job_free(&b->job);
   dx_spool_close(&b->spool);
   dx_config_free(&b->config);

@@ -204,7 +204,7 @@ static void wait_until_read(void)
     (void)poll(NULL, 0, READ_LOOK_MS);
 }
 
-void status_end(enum dx_code code, bool others_failed)
+void status_end(enum dx_code code, bool others_failed, bool others_undecided)
 {
   enum dx_state_reason result = dx_code_rows[code].state_reason;
   int i;
@@ -212,6 +212,7 @@ void status_end(enum dx_code code, bool others_failed)
   for (i = DX_SR_NONE + 1; i < DX_SR_COUNT; i++)
     set_reason((enum dx_state_reason)i,
                (enum dx_state_reason)i == result ||
-                   (i == DX_SR_FAILED && others_failed));
+                   (i == DX_SR_FAILED && others_failed) ||
+                   (i == DX_SR_DECISION && others_undecided));
   wait_until_read();
 }

@@ -13,16 +13,26 @@
 
 /* ---- the outcome of a job ---- */
 
+/* Only the next print jobs can report them. */
 static void send_failures(struct session *session, const char *queue)
 {
-  size_t count = 0;
+  const struct manager *manager = session->manager;
+  size_t i, failed = 0, undecided = 0;
   struct dx_err err;
 
-  if (queue != NULL && dx_spool_count_failures(session->manager->spool, queue,
-                                               false, &count, &err) != DX_OK)
+  if (queue == NULL)
+    return;
+  if (dx_spool_count_failures(manager->spool, queue, false, &failed, &err) !=
+      DX_OK)
     dx_log(DX_LOG_WARNING, "%s", err.text);
-  if (count > 0)
-    control_send(session->client, "failures %zu", count);
+  for (i = 0; i < manager->count; i++) {
+    const struct dx_job *job = manager->jobs[i]->job;
+
+    undecided += dx_job_is_undecided(job) && job->queue != NULL &&
+                 strcmp(job->queue, queue) == 0;
+  }
+  if (failed + undecided > 0)
+    control_send(session->client, "failures %zu %zu", failed, undecided);
 }
 
 /* The order matters: after `end` the backend reads nothing. */

@@ -58,8 +58,9 @@
   X(MAY, "may", 1, false)           /* N: answer yes or no within 1 s */      \
   X(LEFT, "left", 0, false)         /* `leave` is durable */                  \
   X(GONE, "gone", 0, false)         /* `ended` is durable, or superseded */   \
-  X(FAILURES, "failures", 1, false) /* N: jobs of this queue that failed */   \
-                                    /* after their print jobs had ended */    \
+  X(FAILURES, "failures", 2, false) /* N M: jobs of this queue that failed */ \
+                                    /* after their print jobs had ended, */   \
+                                    /* and that need a decision */            \
   X(SENTENCE, "sentence", 0, true)  /* for the user who printed */            \
   X(END, "end", 1, true)     /* CODE TEXT: the outcome of the job, for the */ \
                              /* administrator; OK: extracted */               \

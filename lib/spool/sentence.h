@@ -62,7 +62,9 @@
 #define DX_SAY_SOME "%zu of %zu documents extracted; document %zu: %s"
 #define DX_SAY_TOGETHER \
   "nothing was extracted, the documents belong together: %s"
-#define DX_SAY_FAILURES "%s. " DX_SENTENCE_ADMIN "%zu %s printed earlier failed"
+#define DX_SAY_FAILURES "%zu %s printed earlier failed"
+#define DX_SAY_UNDECIDED \
+  "it is unknown whether %zu %s printed earlier %s still wanted"
 
 /*
  * keyword, sentence: the state reasons of a queue. Print dialogs show the
@@ -84,7 +86,8 @@
   X(STOPPED, "docextract-stopped-warning",                                    \
     "Documents are stored, but not being sent; contact your administrator.")  \
   X(DECISION, "docextract-decision-warning",                                  \
-    "It is unknown whether a document was sent; contact your administrator.") \
+    "It is unknown whether a document is still wanted; contact your "         \
+    "administrator.")                                                         \
   X(FAILED, "docextract-failed-warning",                                      \
     "A document printed earlier failed; contact your administrator.")
 
@@ -182,7 +185,8 @@ enum dx_state_reason {
   X(E_OVERDUE, "overdue", OVERDUE, DX_SAY_LATE, "")                            \
   X(E_CANCELED, "canceled", REFUSED, "it was canceled", "")                    \
   X(E_JOB, "other", DECISION,                                                  \
-    "this computer no longer knows whether the print job was sent",            \
+    "this computer no longer knows whether the print job was sent or is "      \
+    "still wanted",                                                            \
     "decide with 'docextract retry' or 'docextract cancel'")                   \
   X(E_STOPPED, "other", NONE, "it was interrupted", "")
 

@@ -205,10 +205,23 @@ check "$t: and asked still" status_is "$job" undecided
 dx jobs > "$dir/out"
 check "$t: jobs names the commands that decide" \
   grep -q 'docextract retry .*docextract cancel' "$dir/out"
+cupsenable chart
+reports() # TEXT: the last print job, in the message of its queue
+{
+  job_log "$job" | grep -q "Set job-printer-state-message to \"$1\""
+}
+has_reason() { lpoptions -p chart | grep -q docextract-decision-warning; }
+print -d chart "$dir/b.pdf"
+check "$t: the next print job of its queue reports it" until_true reports \
+  'Extracted 1 case. Contact your administrator: it is unknown whether 1 chart printed earlier is still wanted'
+check "$t: so does the queue" until_true has_reason
+job=$first
 dx cancel "$(key_of "$job")" > "$dir/out" ||
   not_ok "$t: it is canceled: $(cat "$dir/out")"
 check "$t: it is over then" status_is "$job" canceled
-cupsenable chart
+print -d chart "$dir/b.pdf"
+check "$t: and is not reported any more" until_true reports 'Extracted 1 case'
+is "$t: nor by the queue" "$(lpoptions -p chart | grep decision)" ''
 
 t='the same, and the person wants it'
 to_the_outage
