@@ -144,7 +144,7 @@ static void on_message(struct attend *a, const struct dx_message *message)
   switch (message->verb) {
   case DX_VERB_NOTE:
     if (dx_note_parse(message, &note, &here, &err) != DX_OK) {
-      dx_log(DX_LOG_WARNING, "%s", err.text);
+      dx_log(DX_LOG_WARNING, "%s: %s", dx_code_name(err.code), err.text);
       break;
     }
     if (a->here && !here)

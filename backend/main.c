@@ -208,7 +208,7 @@ static enum dx_code run(struct backend *b, struct dx_err *err)
   /* A job that is not durable yet is accepted: docextractd makes it durable
    * before steps that cannot be undone, and cupsd keeps the documents. */
   if (code == DX_E_UNSYNCED)
-    dx_log(DX_LOG_WARNING, "%s", err->text);
+    dx_log(DX_LOG_WARNING, "%s: %s", dx_code_name(err->code), err->text);
   else if (code != DX_OK)
     return code;
   return backend_attend(b, err);

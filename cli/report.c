@@ -18,69 +18,74 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/statvfs.h>
 #include <sys/utsname.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "cli/cupsd.h"
+#include "lib/base/buf.h"
 #include "lib/base/clock.h"
+#include "lib/base/fs.h"
 #include "lib/base/process.h"
 #include "lib/control/start.h"
 
-#define LINE_BYTES 80   /* limit for the output of a program */
-#define VERSION_MS 5000 /* timeout for this output */
+#define RUN_MS 5000 /* timeout for the output of a program */
+#define RUN_BYTES (1024 * 1024)
+#define MIB 1048576
 
-struct count {
-  struct cli *cli;
-  size_t states[DX_ST_COUNT + 1]; /* by cli_state_word() */
-  size_t codes[DX_CODE_COUNT];    /* reasons of ended submissions */
-  size_t messages[DX_ST_COUNT + 1][DX_CODE_COUNT]; /* by state and code */
-  size_t unreadable;
-};
+/* "E_NET (transient)" */
+static void print_code(enum dx_code code)
+{
+  printf("%s (%s)", dx_code_name(code), dx_class_word(dx_class_of(code)));
+}
+
+/* Runs a program, and keeps the beginning of its output until it ends or RUN_MS
+ * has passed. False if it cannot be started. */
+static bool run_program(const char *const *words, struct dx_buf *ret_output)
+{
+  int64_t end_ms = dx_monotonic_ms() + RUN_MS, left_ms = RUN_MS;
+  char *const none[] = {NULL};
+  char bytes[4096];
+  int ends[2], status;
+  ssize_t n = 1;
+  pid_t pid;
+
+  if (pipe2(ends, O_CLOEXEC) < 0)
+    return false;
+  if (dx_process_start((char *const *)(uintptr_t)words, none, ends[1], &pid) !=
+      0)
+    pid = -1;
+  (void)close(ends[1]);
+  while (pid > 0 && n > 0 && left_ms > 0 && ret_output->len < RUN_BYTES &&
+         poll(&(struct pollfd){.fd = ends[0], .events = POLLIN}, 1,
+              (int)left_ms) > 0) {
+    n = read(ends[0], bytes, sizeof(bytes));
+    if (n > 0)
+      dx_buf_add(ret_output, bytes, (size_t)n);
+    left_ms = end_ms - dx_monotonic_ms();
+  }
+  if (pid > 0)
+    dx_process_kill(pid, &status);
+  (void)close(ends[0]);
+  return pid > 0;
+}
 
 /* ---- versions ---- */
 
-/* Reads a line, or less if it ends or VERSION_MS has passed. */
-static void read_line(int fd, char line[LINE_BYTES])
-{
-  int64_t end_ms = dx_monotonic_ms() + VERSION_MS, left_ms = VERSION_MS;
-  struct pollfd fds = {.fd = fd, .events = POLLIN};
-  size_t len = 0;
-  ssize_t n = 1;
-
-  while (n > 0 && memchr(line, '\n', len) == NULL && left_ms > 0 &&
-         poll(&fds, 1, (int)left_ms) > 0) {
-    n = read(fd, line + len, LINE_BYTES - 1 - len);
-    len += n > 0 ? (size_t)n : 0;
-    left_ms = end_ms - dx_monotonic_ms();
-  }
-  line[len] = '\0';
-  line[strcspn(line, "\n")] = '\0';
-}
-
 /* Prints the `--version` line: only the program knows its libraries. */
-static void print_program(char *program, const char *name)
+static void print_program(const char *path, const char *name)
 {
-  char option[] = "--version", line[LINE_BYTES] = "";
-  char *const words[] = {program, option, NULL}, *const none[] = {NULL};
-  bool is_started = false;
-  int ends[2], status;
-  pid_t pid;
+  const char *const words[] = {path, "--version", NULL};
+  struct dx_buf output = {0};
+  bool is_started = run_program(words, &output);
+  const char *line = dx_buf_text(&output);
 
-  if (pipe2(ends, O_CLOEXEC) == 0) {
-    is_started = dx_process_start(words, none, ends[1], &pid) == 0;
-    (void)close(ends[1]);
-    if (is_started) {
-      read_line(ends[0], line);
-      dx_process_kill(pid, &status);
-    }
-    (void)close(ends[0]);
-  }
   if (strncmp(line, name, strlen(name)) == 0)
-    printf("  %s\n", line);
+    printf("  %.*s\n", (int)strcspn(line, "\n"), line);
   else
     printf("  %s %s\n", name,
            is_started ? "does not print its version" : "was not found");
+  dx_buf_release(&output);
 }
 
 static void print_versions(void)
@@ -93,8 +98,7 @@ static void print_versions(void)
   printf("Versions\n  docextract %s\n", PACKAGE_VERSION);
   cli_server_program("filter/todocextract", path);
   print_program(path, "todocextract");
-  (void)snprintf(path, sizeof(path), "%s", dx_docextractd_path());
-  print_program(path, "docextractd");
+  print_program(dx_docextractd_path(), "docextractd");
   printf("  lib%.*s\n", (int)strcspn(agent, " "), agent);
   while (file != NULL && fgets(line, sizeof(line), file) != NULL)
     if (sscanf(line, "PRETTY_NAME=\"%255[^\"\n]", system) == 1)
@@ -134,6 +138,42 @@ static void print_queues(const struct cli *cli)
     printf("%s%s\n", queue->reasons[0] != '\0' ? ", " : "", queue->reasons);
   }
   free(queues.list);
+}
+
+/* ---- directories ---- */
+
+static void print_directory(const char *name, const char *path)
+{
+  struct dx_err err = {.code = DX_OK};
+  enum dx_code code = dx_fs_probe(path, &err);
+  struct statvfs st;
+
+  printf("  %-12s ", name);
+  if (code == DX_OK)
+    printf("ok");
+  else
+    print_code(code);
+  if (err.sys_errno != 0)
+    printf(": %s", strerror(err.sys_errno));
+  if (statvfs(path, &st) == 0)
+    printf(", %llu MiB free%s",
+           (unsigned long long)st.f_bavail * st.f_frsize / MIB,
+           st.f_files > 0 && st.f_favail == 0 ? ", no inodes free" : "");
+  printf("\n");
+}
+
+static void print_directories(const struct dx_config *config)
+{
+  char name[32];
+  size_t i;
+
+  printf("\nDirectories\n");
+  print_directory("SpoolDir", config->spool_dir);
+  for (i = 0; i < config->service_count; i++) {
+    (void)snprintf(name, sizeof(name), "ResultsDir %zu", i + 1);
+    print_directory(name, config->services[i].results_dir);
+  }
+  print_directory("/var/tmp", "/var/tmp"); /* of submit */
 }
 
 /* ---- tests ---- */
@@ -185,13 +225,23 @@ static void test_services(const struct cli *cli)
                     cli->config->services[i].name) == DX_OK)
       continue;
     print_clock(err.text);
-    printf("  %s (%s)%s%s\n", dx_code_name(err.code),
-           dx_class_word(dx_class_of(err.code)), err.sys_errno != 0 ? ": " : "",
+    printf("  ");
+    print_code(err.code);
+    printf("%s%s\n", err.sys_errno != 0 ? ": " : "",
            err.sys_errno != 0 ? strerror(err.sys_errno) : "");
   }
 }
 
 /* ---- jobs ---- */
+
+struct count {
+  struct cli *cli;
+  size_t states[DX_ST_COUNT + 1]; /* by cli_state_word() */
+  size_t unreadable;
+  /* By state and code; of uploads; and of ended submissions. */
+  size_t messages[DX_ST_COUNT + 1][DX_CODE_COUNT];
+  size_t uploads[DX_CODE_COUNT], ends[DX_CODE_COUNT];
+};
 
 static enum dx_code count_job(void *ctx, enum dx_spool_part part,
                               const char *name)
@@ -208,12 +258,26 @@ static enum dx_code count_job(void *ctx, enum dx_spool_part part,
   while (strcmp(cli_state_word(i), dx_job_status(job)) != 0)
     i++;
   c->states[i]++;
-  if (job->message[0] != '\0')
+  if (strncmp(job->message, DX_STORAGE_PREFIX, strlen(DX_STORAGE_PREFIX)) == 0)
+    c->uploads[job->message_code]++;
+  else if (job->message[0] != '\0')
     c->messages[i][job->message_code]++;
   for (i = 0; i < job->submission_count; i++)
-    c->codes[job->submissions[i].code]++;
+    c->ends[job->submissions[i].code]++;
   dx_job_free(&job);
   return DX_OK;
+}
+
+static void print_counts(const char *what, const size_t counts[DX_CODE_COUNT])
+{
+  size_t i;
+
+  for (i = DX_OK + 1; i < DX_CODE_COUNT; i++)
+    if (counts[i] > 0) {
+      printf("  %s ", what);
+      print_code((enum dx_code)i);
+      printf(" %zu\n", counts[i]);
+    }
 }
 
 /* code: of the attempt to become the owner of the spool */
@@ -221,7 +285,8 @@ static void print_jobs(struct cli *cli, enum dx_code code)
 {
   struct count c = {.cli = cli};
   struct dx_err err;
-  size_t i, k;
+  char what[64];
+  size_t i;
 
   printf("\nJobs\n");
   if (code == DX_OK)
@@ -235,42 +300,40 @@ static void print_jobs(struct cli *cli, enum dx_code code)
   for (i = 0; cli_state_word(i) != NULL; i++)
     if (c.states[i] > 0)
       printf("  %-12s %zu\n", cli_state_word(i), c.states[i]);
-  for (i = 0; cli_state_word(i) != NULL; i++)
-    for (k = DX_OK; k < DX_CODE_COUNT; k++)
-      if (c.messages[i][k] > 0)
-        printf("  message of %s jobs: %s (%s) %zu\n", cli_state_word(i),
-               dx_code_name((enum dx_code)k),
-               dx_class_word(dx_class_of((enum dx_code)k)), c.messages[i][k]);
   printf("  %-12s %zu\n", "damaged",
          c.unreadable + dx_spool_count_damaged(&cli->spool));
-  for (i = DX_OK + 1; i < DX_CODE_COUNT; i++)
-    if (c.codes[i] > 0)
-      printf("  ended with %s (%s) %zu\n", dx_code_name((enum dx_code)i),
-             dx_class_word(dx_class_of((enum dx_code)i)), c.codes[i]);
-  printf("  %-12s %s\n", "docextractd", cli_docextractd(cli));
+  for (i = 0; cli_state_word(i) != NULL; i++) {
+    (void)snprintf(what, sizeof(what),
+                   "message of %s jobs:", cli_state_word(i));
+    print_counts(what, c.messages[i]);
+  }
+  print_counts("storage:", c.uploads);
+  print_counts("ended with", c.ends);
 }
 
-/* ---- cupsd's error_log ---- */
+/* ---- logs ---- */
 
 /*
- * The log contains titles and names of people in many places. Therefore only
- * lines of a few known forms are printed, and only the groups of their
- * patterns: numbers and words of fixed sets.
+ * Logs contain titles and names of people in many places. Therefore only lines
+ * of a few known forms are printed, and only the groups of their patterns:
+ * numbers and words of fixed sets. The first group is the time.
  */
 #define DEFAULT_LOG "/var/log/cups/error_log"
 #define PATH_BYTES 512
-#define TAIL_BYTES (1024 * 1024)
 #define LINES 20
 #define LOG_LINE_BYTES 160
 #define GROUPS 8
+#define PATTERNS 8
 
 #define HEAD \
-  "^[A-Z] \\[([0-9]{2}/[A-Za-z]{3}/[0-9:]+ [-+0-9]+)\\] \\[Job ([0-9]+)\\] "
+  "^[A-Z] \\[([0-9]{2}/[A-Za-z]{3}/[0-9:]+ [-+0-9]+)\\] (\\[Job [0-9]+\\]) "
 #define PROGRAM "PID [0-9]+ \\([^ ()]*/(docextract|todocextract)\\) "
 #define STATE \
   "(stored|registered|uploaded|processing|complete|extracted|failed|refused)"
+#define X(name, ...) "|" #name
+#define CODE "(" DX_CODES(X) "): "
 
-static const char *const known[] = {
+static const char *const cupsd_patterns[PATTERNS] = {
     HEAD PROGRAM "((stopped with status|crashed on signal) [0-9]+)\\.$",
     HEAD PROGRAM "(exited) with no errors\\.$",
     HEAD "Backend returned (status [0-9]+) \\(",
@@ -278,9 +341,12 @@ static const char *const known[] = {
          "storage-error|document-refused-error|config-error))$",
     HEAD "(submission [0-9]+:) [^,]+, (" STATE " -> " STATE ")$",
     HEAD "todocextract: ([0-9]+ bytes) in; out: (document|sheet|refused)",
-};
+    HEAD CODE};
 
-#define KNOWN (sizeof(known) / sizeof(known[0]))
+/* Of `journalctl -o short-iso`. The texts of docextractd contain no code. */
+static const char *const journal_patterns[PATTERNS] = {
+    "^([0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:]+[-+][0-9:]+) .*[ :]" CODE};
+#undef X
 
 static void read_log_path(void *ctx, const char *name, const char *value)
 {
@@ -301,41 +367,38 @@ static FILE *open_log(const char *config_path)
   return fd >= 0 ? fdopen(fd, "r") : NULL;
 }
 
-/* Joins the groups of a line: the time, the job, and all others that are not
- * part of another one. */
+/* Joins the groups of a line that are not part of another one. */
 static void join_groups(const char *line, const regmatch_t at[GROUPS],
                         char text[LOG_LINE_BYTES])
 {
-  int end = at[1].rm_eo;
-  size_t i, len;
+  size_t i, len = 0;
+  int end = 0;
 
-  len = (size_t)snprintf(text, LOG_LINE_BYTES, "%.*s job", end - at[1].rm_so,
-                         line + at[1].rm_so);
-  for (i = 2; i < GROUPS && len < LOG_LINE_BYTES; i++)
+  for (i = 1; i < GROUPS && len < LOG_LINE_BYTES; i++)
     if (at[i].rm_so >= end) {
       end = at[i].rm_eo;
-      len += (size_t)snprintf(text + len, LOG_LINE_BYTES - len, " %.*s%s",
-                              end - at[i].rm_so, line + at[i].rm_so,
-                              i == 2 ? ":" : "");
+      len += (size_t)snprintf(text + len, LOG_LINE_BYTES - len, "%s%.*s",
+                              i > 1 ? " " : "", end - at[i].rm_so,
+                              line + at[i].rm_so);
     }
 }
 
-/* Prints the last known lines. Closes the file. */
-static void print_log(FILE *file)
+/* Prints the last lines of these forms. Closes the file. */
+static void print_log(FILE *file, const char *const patterns[PATTERNS])
 {
-  regex_t expressions[KNOWN];
+  regex_t expressions[PATTERNS];
   regmatch_t at[GROUPS];
   char line[2048], kept[LINES][LOG_LINE_BYTES]; /* the last ones */
   size_t i, compiled = 0, count = 0;
 
   if (file == NULL) {
-    printf("  cannot be read\n");
+    printf("  its log cannot be read\n");
     return;
   }
-  while (compiled < KNOWN &&
-         regcomp(&expressions[compiled], known[compiled], REG_EXTENDED) == 0)
+  while (compiled < PATTERNS && patterns[compiled] != NULL &&
+         regcomp(&expressions[compiled], patterns[compiled], REG_EXTENDED) == 0)
     compiled++;
-  (void)fseeko(file, -TAIL_BYTES, SEEK_END); /* fails in a shorter file */
+  (void)fseeko(file, -RUN_BYTES, SEEK_END); /* fails in a shorter file */
   while (fgets(line, sizeof(line), file) != NULL) {
     line[strcspn(line, "\n")] = '\0';
     for (i = 0; i < compiled; i++)
@@ -351,18 +414,69 @@ static void print_log(FILE *file)
   (void)fclose(file);
 }
 
+/* ---- docextractd ---- */
+
+/* Asks the service manager, with the rights of the caller, because only some
+ * users can read its journal. docextractd has no unit if it is started on
+ * demand. */
+static void ask_systemd(struct dx_buf *ret_unit, struct dx_buf *ret_journal)
+{
+  static const char *const show[] = {
+      "/usr/bin/systemctl",
+      "show",
+      "docextractd",
+      "-p",
+      "LoadState,ActiveState,Result,ExecMainStatus",
+      NULL};
+  static const char *const journal[] = {"/usr/bin/journalctl",
+                                        "-q",
+                                        "--no-pager",
+                                        "-n",
+                                        "1000",
+                                        "-o",
+                                        "short-iso",
+                                        "_SYSTEMD_UNIT=docextractd.service",
+                                        "+",
+                                        "SYSLOG_IDENTIFIER=docextractd",
+                                        NULL};
+
+  (void)run_program(show, ret_unit);
+  (void)run_program(journal, ret_journal);
+}
+
+static void print_docextractd(const struct cli *cli, const char *unit,
+                              struct dx_buf *journal)
+{
+  size_t len;
+
+  printf("\ndocextractd\n");
+  if (cli->spool.dirfd >= 0)
+    printf("  %s\n", cli_docextractd(cli));
+  for (; *unit != '\0'; unit += len + (unit[len] == '\n')) {
+    len = strcspn(unit, "\n");
+    printf("  %.*s\n", (int)len, unit);
+  }
+  print_log(journal->len > 0 ? fmemopen(journal->data, journal->len, "r")
+                             : NULL,
+            journal_patterns);
+}
+
 /* ---- the verb ---- */
 
-/* Files that only the caller may read are opened before the process becomes the
- * owner of the spool; root becomes nobody if it cannot, because the report runs
- * programs. If a part fails, the report contains the error. */
+/* Logs that only the caller may read are opened before the process becomes the
+ * owner of the spool. If root cannot become the owner, it becomes nobody,
+ * because our programs are run. If a part fails, the report contains the
+ * error. */
 enum dx_code verb_report(struct cli *cli, struct dx_err *err)
 {
   FILE *log = open_log(cli->config_path);
+  struct dx_buf unit = {0}, journal = {0};
   struct dx_err why, ignored;
-  enum dx_code code = cli_load(cli, &why);
-  enum dx_code spool = code == DX_OK ? cli_become_owner(cli, &ignored) : code;
+  enum dx_code code, spool;
 
+  ask_systemd(&unit, &journal);
+  code = cli_load(cli, &why);
+  spool = code == DX_OK ? cli_become_owner(cli, &ignored) : code;
   if (geteuid() == 0 && dx_user_become(DX_NOBODY, DX_NOBODY, err) != DX_OK)
     return err->code;
   print_versions();
@@ -375,10 +489,15 @@ enum dx_code verb_report(struct cli *cli, struct dx_err *err)
                                    : "see: docextract config");
   print_queues(cli);
   print_jobs(cli, spool);
-  if (code == DX_OK)
+  print_docextractd(cli, dx_buf_text(&unit), &journal);
+  if (code == DX_OK) {
+    print_directories(cli->config);
     test_services(cli);
-  printf("\nLast lines about docextract in cupsd's log\n");
-  print_log(log);
+  }
+  printf("\ncupsd\n");
+  print_log(log, cupsd_patterns);
+  dx_buf_release(&unit);
+  dx_buf_release(&journal);
   return fflush(stdout) == 0 ? DX_OK
                              : dx_fail_sys(err, errno, "write", "output");
 }

@@ -24,7 +24,7 @@ static void send_failures(struct session *session, const char *queue)
     return;
   if (dx_spool_count_failures(manager->spool, queue, false, &failed, &err) !=
       DX_OK)
-    dx_log(DX_LOG_WARNING, "%s", err.text);
+    dx_log(DX_LOG_WARNING, "%s: %s", dx_code_name(err.code), err.text);
   for (i = 0; i < manager->count; i++) {
     const struct dx_job *job = manager->jobs[i]->job;
 
@@ -280,8 +280,9 @@ static void log_note(struct manager *manager, const struct dx_job *job,
   case DX_NOTE_DOWN:
     if (!manager->is_down)
       dx_log(DX_LOG_WARNING,
-             "service '%s' cannot be reached: %s; retrying until it responds",
-             job->service, note->text);
+             "service '%s' cannot be reached: %s: %s; retrying until it "
+             "responds",
+             job->service, dx_code_name(note->code), note->text);
     manager->is_down = true;
     break;
   case DX_NOTE_UP:
@@ -291,9 +292,9 @@ static void log_note(struct manager *manager, const struct dx_job *job,
     break;
   case DX_NOTE_ADMIN:
     dx_log(DX_LOG_ERROR,
-           "service '%s': %s; its jobs wait and are retried every 10 minutes "
-           "and when the configuration changes",
-           job->service, note->text);
+           "service '%s': %s: %s; its jobs wait and are retried every 10 "
+           "minutes and when the configuration changes",
+           job->service, dx_code_name(note->code), note->text);
     break;
   default:
     break;

@@ -179,7 +179,7 @@ static void reload(struct daemon *d)
   if (code == DX_OK)
     dx_log(DX_LOG_INFO, "reloaded '%s'", d->config_path);
   else
-    dx_log(DX_LOG_ERROR, "%s; %s", err.text,
+    dx_log(DX_LOG_ERROR, "%s: %s; %s", dx_code_name(err.code), err.text,
            d->manager.config != NULL ? "keeping the previous configuration"
                                      : "nothing is sent until it is fixed");
   if (code != DX_OK && d->manager.config == NULL) {
@@ -307,8 +307,8 @@ static enum dx_code start(struct daemon *d, struct dx_err *err)
     return use_config(d, config, err);
   dx_config_free(&config);
   if (d->wrong.code != DX_OK)
-    dx_log(DX_LOG_ERROR, "%s; nothing is sent until it is fixed",
-           d->wrong.text);
+    dx_log(DX_LOG_ERROR, "%s: %s; nothing is sent until it is fixed",
+           dx_code_name(d->wrong.code), d->wrong.text);
   return code;
 }
 
@@ -452,7 +452,7 @@ static int run(const char *config_path)
   stop(&d);
   if (code == DX_OK)
     return EX_OK;
-  dx_log(DX_LOG_ERROR, "%s", err.text);
+  dx_log(DX_LOG_ERROR, "%s: %s", dx_code_name(err.code), err.text);
   return dx_class_of(code) == DX_CL_CONFIG ? EX_CONFIG : EX_TEMPFAIL;
 }
 

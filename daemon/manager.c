@@ -104,7 +104,8 @@ static void let_go(struct manager *manager, struct managed *managed)
   verbs_canceled(manager, managed);
   if (dx_job_is_final(job) && !job->dirty &&
       dx_spool_settle(manager->spool, job, &err) != DX_OK) {
-    dx_log(DX_LOG_WARNING, "job %s: %s", key, err.text);
+    dx_log(DX_LOG_WARNING, "job %s: %s: %s", key, dx_code_name(err.code),
+           err.text);
     load_later(manager);
   }
   manager_drop(manager, managed);
@@ -123,8 +124,8 @@ static void on_ended(void *ctx, struct dx_job *job)
     dx_log(DX_LOG_INFO, "job %s: extracted %zu case%s", job->key, cases,
            cases == 1 ? "" : "s");
   else
-    dx_log(DX_LOG_ERROR, "job %s: %s; see: docextract jobs", job->key,
-           err.text);
+    dx_log(DX_LOG_ERROR, "job %s: %s: %s; see: docextract jobs", job->key,
+           dx_code_name(err.code), err.text);
   let_go(manager, manager_find(manager, job->key));
 }
 
@@ -145,7 +146,8 @@ bool manager_save(struct manager *manager, struct managed *managed)
     status_tell(manager->status, managed->job);
     return true;
   }
-  dx_log(DX_LOG_ERROR, "job %s: %s", managed->job->key, err.text);
+  dx_log(DX_LOG_ERROR, "job %s: %s: %s", managed->job->key,
+         dx_code_name(err.code), err.text);
   managed->job->dirty = true;
   dx_engine_wake(manager->engine, managed->job);
   return false;
@@ -235,7 +237,8 @@ static enum dx_code merge(struct manager *manager, struct dx_job **receipt,
     manager_drop(manager, managed);
     dx_job_free(receipt);
   } else if (manager_drive(manager, managed, &drive_err) != DX_OK) {
-    dx_log(DX_LOG_ERROR, "%s", drive_err.text);
+    dx_log(DX_LOG_ERROR, "%s: %s", dx_code_name(drive_err.code),
+           drive_err.text);
   }
   return code;
 }
@@ -275,7 +278,8 @@ enum dx_code manager_pick_up(struct manager *manager, const char *name,
   }
   is_refused = receipt != NULL && dx_class_of(code) != DX_CL_LOCAL;
   if (code != DX_E_BUSY) {
-    dx_log(DX_LOG_ERROR, "job %.32s: %s", name, err->text);
+    dx_log(DX_LOG_ERROR, "job %.32s: %s: %s", name, dx_code_name(err->code),
+           err->text);
     attend_refused(manager, name, is_refused, err);
   }
   if (is_refused) { /* the next run of the print job creates another one */
@@ -323,7 +327,7 @@ void manager_pick_up_others(struct manager *manager, const char *name)
     if (is_of_job(other, name) && strcmp(other, name) != 0)
       code = manager_pick_up(manager, other, &err);
   if (code == DX_E_NOMEM)
-    dx_log(DX_LOG_ERROR, "%s", err.text);
+    dx_log(DX_LOG_ERROR, "%s: %s", dx_code_name(err.code), err.text);
   free(names);
 }
 
@@ -352,7 +356,7 @@ static void look_at_receipts(struct manager *manager)
       continue;
     managed->is_unsynced = false;
     if (manager_drive(manager, managed, &err) != DX_OK)
-      dx_log(DX_LOG_ERROR, "%s", err.text);
+      dx_log(DX_LOG_ERROR, "%s: %s", dx_code_name(err.code), err.text);
   }
   names = dx_spool_names(manager->spool, DX_SPOOL_RECEIVED, &err);
   for (name = names; name != NULL && *name != '\0' && code != DX_E_NOMEM;
@@ -364,7 +368,7 @@ static void look_at_receipts(struct manager *manager)
     }
   }
   if (names == NULL || code == DX_E_NOMEM)
-    dx_log(DX_LOG_ERROR, "%s", err.text);
+    dx_log(DX_LOG_ERROR, "%s: %s", dx_code_name(err.code), err.text);
   free(names);
 }
 
@@ -384,7 +388,8 @@ static enum dx_code load(struct manager *manager, const char *key,
   if (code == DX_OK)
     code = manager_take(manager, job, false, err);
   if (code != DX_OK && code != DX_E_DAMAGED)
-    dx_log(DX_LOG_ERROR, "job %s: %s", key, err->text);
+    dx_log(DX_LOG_ERROR, "job %s: %s: %s", key, dx_code_name(err->code),
+           err->text);
   return code;
 }
 
@@ -409,7 +414,7 @@ int64_t manager_turn(struct manager *manager)
 
   look_at_receipts(manager);
   if (dx_monotonic_ms() >= manager->load_ms && load_all(manager, &err) != DX_OK)
-    dx_log(DX_LOG_ERROR, "%s", err.text);
+    dx_log(DX_LOG_ERROR, "%s: %s", dx_code_name(err.code), err.text);
   next = manager->receipts_ms < manager->load_ms ? manager->receipts_ms
                                                  : manager->load_ms;
   due = permit_turn(manager);
@@ -484,7 +489,7 @@ enum dx_code manager_use(struct manager *manager, struct dx_config *config,
   manager->is_down = false;
   for (i = manager->count; i > 0; i--) /* manager_drive() may remove this one */
     if (manager_drive(manager, manager->jobs[i - 1], err) != DX_OK)
-      dx_log(DX_LOG_ERROR, "%s", err->text);
+      dx_log(DX_LOG_ERROR, "%s: %s", dx_code_name(err->code), err->text);
   if (!is_first)
     return DX_OK;
   look_at_receipts(manager); /* completes an interrupted merge first */

@@ -525,7 +525,8 @@ static void start_server(struct status *status)
     if (dx_spool_open(status->spool_dir, &server.spool, &err) == DX_OK)
       serve(&server);
     else
-      dx_log(DX_LOG_ERROR, "the status socket: %s", err.text);
+      dx_log(DX_LOG_ERROR, "the status socket: %s: %s", dx_code_name(err.code),
+             err.text);
     _exit(1);
   }
   if (status->pid < 0) {

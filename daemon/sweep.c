@@ -28,7 +28,7 @@ struct round {
 static void log_failure(enum dx_code code, const struct dx_err *err)
 {
   if (code != DX_OK && code != DX_E_NOT_FOUND)
-    dx_log(DX_LOG_WARNING, "%s", err->text);
+    dx_log(DX_LOG_WARNING, "%s: %s", dx_code_name(err->code), err->text);
 }
 
 /* ---- one job ---- */

@@ -261,7 +261,8 @@ static enum dx_code verb_retry(struct session *session, const char *key,
   else if (is_stored)
     manager_drop(manager, managed);
   else if (manager_drive(manager, managed, &drive_err) != DX_OK)
-    dx_log(DX_LOG_ERROR, "%s", drive_err.text);
+    dx_log(DX_LOG_ERROR, "%s: %s", dx_code_name(drive_err.code),
+           drive_err.text);
   if (code == DX_OK)
     control_send(session->client,
                  "done Retrying job %s; check with: docextract jobs", key);

@@ -102,8 +102,8 @@ void engine_transient(struct call_ctx *ctx, const struct dx_err *err)
   svc->failures++;
   engine_wait_for(sub, engine_longer(ctx->response->retry_after_ms,
                                      engine_backoff_ms(run->tries)));
-  dx_log(DX_LOG_WARNING, "submission %zu: %s; try %d follows", sub->number,
-         err->text, run->tries + 1);
+  dx_log(DX_LOG_WARNING, "submission %zu: %s: %s; try %d follows", sub->number,
+         dx_code_name(err->code), err->text, run->tries + 1);
   if (svc->down_since_ms == 0)
     svc->down_since_ms = dx_monotonic_ms();
   engine_set_away(svc, err->code == DX_E_NET || err->code == DX_E_SERVER);
@@ -138,8 +138,8 @@ void engine_unexpected(struct call_ctx *ctx, const struct dx_err *err)
       dx_monotonic_ms() + engine_longer(ctx->response->retry_after_ms, wait);
   if (sub->state == DX_ST_REGISTERED)
     run_of(sub)->ask_first = run_of(sub)->unclear = true;
-  dx_log(DX_LOG_WARNING, "submission %zu: %s; try %d follows", sub->number,
-         err->text, polled->unexpected + 1);
+  dx_log(DX_LOG_WARNING, "submission %zu: %s: %s; try %d follows", sub->number,
+         dx_code_name(err->code), err->text, polled->unexpected + 1);
   is_there(ctx);
   dx_utf8_copy(sub->reason, sizeof(sub->reason), err->text);
   engine_report_problem(ctx->engine, sub->job, DX_NOTE_UNEXPECTED,
@@ -211,8 +211,8 @@ static void token_refused(struct call_ctx *ctx, const struct dx_err *err,
   learn_offset(svc, date_ms);
   svc->token_tries++;
   svc->token_failed_ms = now;
-  dx_log(DX_LOG_WARNING, "%s; try %d of %d", err->text, svc->token_tries,
-         DX_TOKEN_TRIES);
+  dx_log(DX_LOG_WARNING, "%s: %s; try %d of %d", dx_code_name(err->code),
+         err->text, svc->token_tries, DX_TOKEN_TRIES);
   if (svc->token_tries < DX_TOKEN_TRIES) {
     svc->due_ms =
         now + (svc->token_tries == 1 ? DX_TOKEN_TRY_2_MS : DX_TOKEN_TRY_3_MS);

@@ -110,7 +110,8 @@ static struct dx_job *take(struct dx_hooks *a, struct entry *e)
   if (code == DX_OK || code == DX_E_NOT_FOUND || code == DX_E_DAMAGED) {
     *e = a->entries[--a->count]; /* dx_hooks_look() does not find it again */
   } else {
-    dx_log(DX_LOG_WARNING, "job %s: %s", e->key, err.text);
+    dx_log(DX_LOG_WARNING, "job %s: %s: %s", e->key, dx_code_name(err.code),
+           err.text);
     later(e, DX_LOCAL_RETRY_MS);
   }
   return NULL;
@@ -129,7 +130,8 @@ static void settle(struct dx_hooks *a, struct entry *e,
   if (code == DX_OK)
     code = dx_spool_settle(a->spool, job, &err);
   if (code != DX_OK) {
-    dx_log(DX_LOG_WARNING, "job %s: %s", job->key, err.text);
+    dx_log(DX_LOG_WARNING, "job %s: %s: %s", job->key, dx_code_name(err.code),
+           err.text);
     later(e, DX_LOCAL_RETRY_MS);
   } else {
     *e = a->entries[--a->count];
@@ -159,7 +161,8 @@ static void failed(struct dx_hooks *a, struct entry *e, const char *what,
                            ? "OnResult failed for a day and is not run again"
                            : "OnResult failed and will be run again");
     if (job->behind && dx_job_publish(job, &err) != DX_OK)
-      dx_log(DX_LOG_WARNING, "job %s: %s", job->key, err.text);
+      dx_log(DX_LOG_WARNING, "job %s: %s: %s", job->key, dx_code_name(err.code),
+             err.text);
   }
   if (is_last) {
     settle(a, e, &job->submissions[e->number - 1]);

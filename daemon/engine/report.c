@@ -44,8 +44,8 @@ void engine_report_problem(struct dx_engine *engine, struct dx_job *job,
 void engine_local_failure(struct dx_engine *engine, struct dx_job *job,
                           const struct dx_err *err)
 {
-  dx_log(DX_LOG_ERROR, "%s; trying again in %d s", err->text,
-         DX_LOCAL_RETRY_MS / 1000);
+  dx_log(DX_LOG_ERROR, "%s: %s; trying again in %d s", dx_code_name(err->code),
+         err->text, DX_LOCAL_RETRY_MS / 1000);
   job->drive->due_ms = dx_monotonic_ms() + DX_LOCAL_RETRY_MS;
   engine_report_problem(engine, job, DX_NOTE_LOCAL, dx_monotonic_ms(),
                         job->drive->due_ms, err);

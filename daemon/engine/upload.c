@@ -240,7 +240,7 @@ static void put_done(void *arg, const struct dx_http_response *response)
   struct run *run = run_of(sub);
   int64_t wait, now = dx_monotonic_ms();
   bool is_refusal, counts;
-  struct dx_err err;
+  struct dx_err err, why;
   enum dx_code code;
 
   if (response->sent_bytes > 0)
@@ -289,8 +289,10 @@ static void put_done(void *arg, const struct dx_http_response *response)
     if (run->storage_refusals > 0)
       wait = engine_longer(wait, DX_REFUSED_PUT_GAP_MS);
     engine_wait_for(sub, wait);
-    dx_log(DX_LOG_WARNING, "submission %zu: %s; uploading again", sub->number,
-           err.text);
+    why = err;
+    (void)dx_fail(&err, code, why.sys_errno, DX_STORAGE_PREFIX "%s", why.text);
+    dx_log(DX_LOG_WARNING, "submission %zu: %s: %s; uploading again",
+           sub->number, dx_code_name(err.code), err.text);
     engine_report_problem(ctx->engine, sub->job, DX_NOTE_DOWN, now, run->due_ms,
                           &err);
   }

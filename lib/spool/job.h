@@ -238,7 +238,9 @@ enum dx_code dx_job_set_service(struct dx_job *job, const char *service,
                                 struct dx_err *err) DX_MUST_USE;
 
 /* Sets why the job waits, and when it is retried (wall ms; 0: not
- * automatically); message is copied, DX_OK and "" clear it. */
+ * automatically); message is copied, DX_OK and "" clear it. If an upload has
+ * failed, the message begins with DX_STORAGE_PREFIX. */
+#define DX_STORAGE_PREFIX "upload: "
 void dx_job_set_message(struct dx_job *job, enum dx_code code,
                         const char *message);
 void dx_job_set_retry(struct dx_job *job, enum dx_code code,

@@ -218,7 +218,7 @@ void dx_spool_discard(struct dx_spool *spool, struct dx_job **job)
   if (*job == NULL)
     return;
   if ((*job)->dirfd >= 0 && remove_dir(spool, (*job)->path, &err) != DX_OK)
-    dx_log(DX_LOG_WARNING, "%s", err.text);
+    dx_log(DX_LOG_WARNING, "%s: %s", dx_code_name(err.code), err.text);
   dx_job_free(job);
 }
 
@@ -259,7 +259,7 @@ static void sweep_received(struct dx_spool *spool, const char *name)
   if (age_ms(fd, ".") > DX_INCOMING_MIN_MS &&
       flock(fd, LOCK_EX | LOCK_NB) == 0 &&
       dx_fs_remove_tree(spool->dirfd, path, &err) != DX_OK)
-    dx_log(DX_LOG_WARNING, "%s", err.text);
+    dx_log(DX_LOG_WARNING, "%s: %s", dx_code_name(err.code), err.text);
   (void)close(fd);
 }
 

@@ -158,7 +158,7 @@ end_play
 has 'one that ends before it responds' "$rc $err" '^75 .*try again$'
 
 play '> ignored'
-is_driven() { "$program" -c "$conf" report | grep 'docextractd  '; }
+is_driven() { "$program" -c "$conf" report | grep -A 1 '^docextractd$'; }
 stop_play
 has 'report: says whether docextractd runs' "$(is_driven)" 'not running$'
 play ''

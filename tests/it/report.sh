@@ -60,9 +60,13 @@ has 'report: the queue' "$output" \
 has 'report: jobs by state' "$output" '^  extracted +1$'
 has 'report: failed ones' "$output" '^  failed +2$'
 has 'report: and why' "$output" '^  ended with E_REFUSED \(refused\) 2$'
-has 'report: docextractd' "$output" '^  docextractd +running, started by hand$'
+has 'report: docextractd' "$output" '^  running, started by hand$'
+has 'report: the directories' "$(grep -cE '^  (SpoolDir|ResultsDir 1|/var/tmp) +ok, [0-9]+ MiB free$' \
+  <<< "$output")" 3
+has 'report: error codes of the backend, with the time' "$output" \
+  '^  [0-9]{2}/[A-Z][a-z]{2}/[^ ]+ [-+0-9]+ \[Job [0-9]+\] E_REFUSED$'
 has 'report: how our programs ended' "$output" \
-  'job [0-9]+: todocextract exited$'
+  '\[Job [0-9]+\] todocextract exited$'
 has 'report: how states changed' "$output" \
   'submission 1: stored -> refused$'
 
@@ -102,14 +106,14 @@ blames 'a clock that is off' 'the clock is 3(59[89]|600) s behind'
 stop_sim
 start_sim
 write_config "${settings[@]}"
-blames 'nothing' 'ok     response/  ok     token accepted//Last'
+blames 'nothing' 'ok     response/  ok     token accepted//cupsd'
 
 faults 'put * drop'
 print -d MARKQUEUE -U MARKUSER -t MARKTITLE "$dir/MARKFILE.pdf"
 is_waiting() { dx jobs --json | jq -e '.[] | select(.message != "" and
   .state == "registered")' > /dev/null; }
 until_true is_waiting
-blames 'a storage that does not respond' 'message of registered jobs: E_NET'
+blames 'a storage that does not respond' '/  storage: E_NET \(transient\) 1/'
 faults ''
 job_ends 'the job goes on' "$job" completed
 
@@ -123,6 +127,41 @@ stop_daemon
 DX_DOCEXTRACTD=/nonexistent/MARKPATH blames 'docextractd that cannot be started' \
   'E_NOT_FOUND .*: No such file or directory'
 start_daemon
+
+# With other file systems, which only root can mount.
+if [ "$(id -u)" = 0 ]; then
+  run_report=$(declare -f report)
+  mounted() # MOUNT COMMAND: for one report
+  {
+    docextract=$docextract config=$config cups=$cups unshare --mount bash -c \
+      "$run_report; $1 && report"
+  }
+  is_full="mount -t tmpfs -o size=1m,uid=$(id -u "$run_user") tmpfs '$results'"
+  has 'report: a full directory is named' "$(mounted "$is_full" | xargs)" \
+    ' SpoolDir ok, [0-9]+ MiB free ResultsDir 1 E_SPACE \(local\): No space left on device, 1 MiB free '
+
+  mkdir "$dir/systemd"
+  cat > "$dir/systemd/systemctl" << 'END'
+#!/bin/sh
+[ "$*" = 'show docextractd -p LoadState,ActiveState,Result,ExecMainStatus' ] &&
+  printf 'Result=exit-code\nExecMainStatus=74\nActiveState=failed\n'
+END
+  cat > "$dir/systemd/journalctl" << 'END'
+#!/bin/sh
+echo '2026-11-24T10:00:00+0100 MARKHOST systemd[1]: Started MARKNAME.
+2026-11-24T10:00:01+0100 MARKHOST docextractd[7]: ready
+2026-11-24T10:00:02+0100 MARKHOST docextractd[7]: job 1f: E_NET: MARKTEXT
+2026-11-24T10:00:03+0100 MARKHOST docextractd[7]: MARKTEXT E_MARKCODE: no code
+2026-11-24T10:00:04+0100 MARKHOST docextractd[7]: E_SPACE: cannot write MARKFILE'
+END
+  chmod 755 "$dir/systemd"/*
+  output=$(mounted \
+    "mount -t overlay -o 'lowerdir=$dir/systemd:/usr/bin' overlay /usr/bin")
+  has 'report: the unit and the errors in its log' \
+    "$(sed -n '/^docextractd$/,/^$/p' <<< "$output" | xargs)" \
+    '^docextractd running, started by hand Result=exit-code ExecMainStatus=74 ActiveState=failed 2026-11-24T10:00:02\+0100 E_NET 2026-11-24T10:00:04\+0100 E_SPACE$'
+  hasnt 'report: no text of the log' "$output" MARK
+fi
 
 chmod 000 "$config"
 hasnt 'report: no queue is blamed for that' \
