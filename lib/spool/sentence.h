@@ -86,8 +86,7 @@
   X(STOPPED, "docextract-stopped-warning",                                    \
     "Documents are stored, but not being sent; contact your administrator.")  \
   X(DECISION, "docextract-decision-warning",                                  \
-    "It is unknown whether a document is still wanted; contact your "         \
-    "administrator.")                                                         \
+    "It is unknown whether a chart is wanted; contact your administrator.")   \
   X(FAILED, "docextract-failed-warning",                                      \
     "A document printed earlier failed; contact your administrator.")
 
