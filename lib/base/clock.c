@@ -3,12 +3,16 @@
  */
 #include "lib/base/clock.h"
 
+#include <ctype.h>
 #include <fcntl.h>
-#include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <time.h>
 #include <unistd.h>
+
+#define DIGITS "0123456789"
 
 static int64_t read_clock(clockid_t id)
 {
@@ -71,73 +75,32 @@ void dx_format_exact_time(int64_t wall_ms, char text[DX_TIME_BYTES])
                  (int)(wall_ms % 1000));
 }
 
-/* True if text begins like shape: '9' is any digit, 'A' any letter. */
-static bool has_shape(const char *text, const char *shape)
-{
-  for (; *shape != '\0'; shape++, text++) {
-    bool digit = *text >= '0' && *text <= '9';
-    bool letter =
-        (*text >= 'a' && *text <= 'z') || (*text >= 'A' && *text <= 'Z');
-
-    if (*shape == '9' ? !digit : *shape == 'A' ? !letter : *text != *shape)
-      return false;
-  }
-  return true;
-}
-
-/* Offset after a time: "Z", "+02:00"; seconds east of UTC. */
-static bool parse_offset(const char *s, int *ret_offset)
-{
-  int h, m;
-
-  if ((*s == 'Z' || *s == 'z') && s[1] == '\0') {
-    *ret_offset = 0;
-    return true;
-  }
-  if ((*s != '+' && *s != '-') || !has_shape(s + 1, "99:99") || s[6] != '\0')
-    return false;
-  h = (s[1] - '0') * 10 + s[2] - '0';
-  m = (s[4] - '0') * 10 + s[5] - '0';
-  if (h > 23 || m > 59)
-    return false;
-  *ret_offset = (h * 3600 + m * 60) * (*s == '-' ? -1 : 1);
-  return true;
-}
-
-/* -1 before 1970 (a negative time means none), after 9999 (a five-digit year
- * could not be parsed again), and for an invalid date or time.
- */
-static int64_t wall_ms_of(struct tm *tm, int offset)
-{
-  static const int64_t last_s = 253402300799; /* 9999-12-31T23:59:59Z */
-  bool exists = tm->tm_mon >= 0 && tm->tm_mon < 12 && tm->tm_mday >= 1 &&
-                tm->tm_mday <= 31 && tm->tm_hour <= 23 && tm->tm_min <= 59 &&
-                tm->tm_sec <= 60;
-  int64_t at = exists ? (int64_t)timegm(tm) - offset : -1;
-
-  return at >= 0 && at <= last_s ? at * 1000 : -1;
-}
-
 int64_t dx_parse_time(const char *text)
 {
+  static const int64_t last_s = 253402300799; /* 9999-12-31T23:59:59Z */
+  const char *rest = text + 19, *end;
   struct tm tm = {0};
-  const char *rest = text + 19;
   int64_t at, ms = 0;
-  int offset, part;
+  int part;
 
-  /* sscanf() alone accepts blanks, signs and missing digits. */
-  if (!has_shape(text, "9999-99-99") || text[10] == '\0' ||
-      strchr("Tt ", text[10]) == NULL || !has_shape(text + 11, "99:99:99"))
+  /* strptime() alone accepts blanks and missing digits. */
+  if (strspn(text, DIGITS "-") < 10 || strspn(text + 10, "Tt ") != 1 ||
+      strspn(text + 11, DIGITS ":") < 8 ||
+      strptime(text, "%Y-%m-%d", &tm) != text + 10 ||
+      strptime(text + 11, "%H:%M:%S", &tm) != rest)
     return -1;
-  (void)sscanf(text, "%4d-%2d-%2d%*c%2d:%2d:%2d", &tm.tm_year, &tm.tm_mon,
-               &tm.tm_mday, &tm.tm_hour, &tm.tm_min, &tm.tm_sec);
-  tm.tm_year -= 1900;
-  tm.tm_mon--;
-  if (has_shape(rest, ".9"))
-    for (rest++, part = 100; *rest >= '0' && *rest <= '9'; rest++, part /= 10)
+  if (*rest == '.' && isdigit((unsigned char)rest[1]))
+    for (rest++, part = 100; isdigit((unsigned char)*rest); rest++, part /= 10)
       ms += (*rest - '0') * part;
-  if (!parse_offset(rest, &offset))
-    return -1;
-  at = wall_ms_of(&tm, offset);
-  return at >= 0 ? at + ms : -1;
+  if (strcasecmp(rest, "Z") != 0) {
+    end =
+        strlen(rest) == 6 && rest[3] == ':' ? strptime(rest, "%z", &tm) : NULL;
+    if (end == NULL || *end != '\0' || labs(tm.tm_gmtoff) >= 86400)
+      return -1;
+  }
+  at = -tm.tm_gmtoff; /* timegm() clears it */
+  at += timegm(&tm);
+  /* A negative time would mean none, and a year of five digits could not be
+   * parsed again. */
+  return at >= 0 && at <= last_s ? at * 1000 + ms : -1;
 }
