@@ -5,10 +5,8 @@
  */
 #include "daemon/service/poll.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -200,16 +198,10 @@ int64_t dx_poll_wait_ms(const struct dx_poll_forecast *forecast,
   return (int64_t)(step * (1 + jitter * (2 * random - 1)));
 }
 
-/* ---- the file of times: DX_POLL_TIMES lines for each phase, newest first,
- * each with pages and milliseconds; unused lines are "0 0" ---- */
+/* ---- the file of times ---- */
 
-#define TIMES_VERSION "docextract-times 3"
+#define TIMES_VERSION "docextract-times 4\n"
 #define SUFFIX "_times"
-#define LINE_BYTES 15
-_Static_assert(sizeof(TIMES_VERSION) +
-                       DX_PHASE_COUNT * DX_POLL_TIMES * LINE_BYTES <=
-                   DX_HISTORY_BYTES,
-               "all times fit into the file");
 
 struct dx_latency {
   int history_dirfd;
@@ -217,41 +209,34 @@ struct dx_latency {
   struct dx_poll_history history[DX_PHASE_COUNT];
 };
 
-/* False if the text is not what dx_latency_learn() writes. */
-static bool read_times(struct dx_latency *latency, const char *text)
+/* False if it is not what dx_poll_learn() makes. */
+static bool is_plausible(const struct dx_poll_history *history)
 {
-  struct dx_poll_history *h = latency->history;
-  struct dx_poll_time t;
   size_t i;
-  int len;
 
-  for (; h < latency->history + DX_PHASE_COUNT; h++)
-    for (i = 0; i < DX_POLL_TIMES; i++) {
-      len = 0;
-      if (sscanf(text, "%" SCNd32 " %" SCNd64 "%n", &t.pages, &t.ms, &len) !=
-              2 ||
-          text[len] != '\n' || t.pages < 0 || t.pages > DX_POLL_PAGES_MAX ||
-          t.ms < 0 || t.ms > DX_POLL_MEDIAN_MAX_MS)
-        return false;
-      text += len + 1;
-      if (t.ms > 0)
-        h->times[h->count++] = t;
-    }
+  for (i = 0; i < history->count; i++)
+    if (i == DX_POLL_TIMES || history->times[i].pages < 0 ||
+        history->times[i].pages > DX_POLL_PAGES_MAX ||
+        history->times[i].ms < 1 ||
+        history->times[i].ms > DX_POLL_MEDIAN_MAX_MS)
+      return false;
   return true;
 }
 
 struct dx_latency *dx_latency_new(int history_dirfd, const char *host, int port)
 {
   struct dx_latency *latency = calloc(1, sizeof(*latency));
-  char text[DX_HISTORY_BYTES + 1];
+  size_t i;
 
   if (latency == NULL)
     return NULL;
   latency->history_dirfd = history_dirfd;
   dx_history_name(host, port, SUFFIX, latency->name);
-  if (dx_history_read(history_dirfd, latency->name, TIMES_VERSION, text) &&
-      !read_times(latency, text))
-    memset(latency->history, 0, sizeof(latency->history));
+  (void)dx_history_read(history_dirfd, latency->name, TIMES_VERSION,
+                        latency->history, sizeof(latency->history));
+  for (i = 0; i < DX_PHASE_COUNT; i++)
+    if (!is_plausible(&latency->history[i]))
+      memset(latency->history, 0, sizeof(latency->history));
   return latency;
 }
 
@@ -270,15 +255,7 @@ struct dx_poll_forecast dx_latency_predict(const struct dx_latency *latency,
 void dx_latency_learn(struct dx_latency *latency, enum dx_phase phase,
                       int pages, int64_t not_yet_ms, int64_t done_ms)
 {
-  const struct dx_poll_history *h = latency->history;
-  char text[DX_HISTORY_BYTES + 1];
-  size_t i, len = 0;
-
   dx_poll_learn(&latency->history[phase], pages, not_yet_ms, done_ms);
-  for (; h < latency->history + DX_PHASE_COUNT; h++)
-    for (i = 0; i < DX_POLL_TIMES; i++) /* entries after `count` are zero */
-      len += (size_t)snprintf(text + len, sizeof(text) - len,
-                              "%" PRId32 " %" PRId64 "\n", h->times[i].pages,
-                              h->times[i].ms);
-  dx_history_write(latency->history_dirfd, latency->name, TIMES_VERSION, text);
+  dx_history_write(latency->history_dirfd, latency->name, TIMES_VERSION,
+                   latency->history, sizeof(latency->history));
 }

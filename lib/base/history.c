@@ -7,7 +7,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -18,7 +17,7 @@
 #include "lib/base/log.h"
 #include "lib/base/policy.h"
 
-#define PAUSE_VERSION "docextract-pause 1"
+#define PAUSE_VERSION "docextract-pause 2\n"
 #define PAUSE_SUFFIX "_pause"
 
 void dx_history_name(const char *host, int port, const char *suffix,
@@ -34,74 +33,82 @@ void dx_history_name(const char *host, int port, const char *suffix,
 }
 
 bool dx_history_read(int dirfd, const char *name, const char *version,
-                     char text[DX_HISTORY_BYTES + 1])
+                     void *ret_value, size_t size)
 {
   struct dx_buf content = {0};
   size_t len = strlen(version);
   bool is_known =
       dirfd >= 0 &&
-      dx_fs_read(dirfd, name, DX_HISTORY_BYTES, &content, NULL) == DX_OK &&
-      strncmp(dx_buf_text(&content), version, len) == 0 &&
-      content.data[len] == '\n';
+      dx_fs_read(dirfd, name, len + size, &content, NULL) == DX_OK &&
+      content.len == len + size && memcmp(content.data, version, len) == 0;
 
-  (void)snprintf(text, DX_HISTORY_BYTES + 1, "%s",
-                 is_known ? content.data + len + 1 : "");
+  if (is_known)
+    memcpy(ret_value, content.data + len, size);
+  else
+    memset(ret_value, 0, size);
   dx_buf_release(&content);
   return is_known;
 }
 
 void dx_history_write(int dirfd, const char *name, const char *version,
-                      const char *text)
+                      const void *value, size_t size)
 {
   char temp[DX_HISTORY_NAME_BYTES + 1];
-  int fd, e;
+  struct dx_err err;
+  enum dx_code code;
+  int fd;
 
   if (dirfd < 0)
     return;
   (void)snprintf(temp, sizeof(temp), ".%s", name);
   fd = openat(dirfd, temp,
               O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
-  e = fd < 0 || dprintf(fd, "%s\n%s", version, text) < 0 ||
-              renameat(dirfd, temp, dirfd, name) < 0
-          ? errno
-          : 0;
+  code = fd < 0 ? dx_fs_fail(&err, errno, "create", dirfd, name)
+                : dx_fs_write_all(fd, version, strlen(version), name, &err);
+  if (code == DX_OK)
+    code = dx_fs_write_all(fd, value, size, name, &err);
+  if (code == DX_OK && renameat(dirfd, temp, dirfd, name) < 0)
+    code = dx_fs_fail(&err, errno, "rename", dirfd, name);
   if (fd >= 0)
     (void)close(fd);
-  if (e == 0)
+  if (code == DX_OK)
     return;
   (void)unlinkat(dirfd, temp, 0);
-  dx_log(DX_LOG_WARNING, "cannot write history/%s: %s", name, strerror(e));
+  dx_log(DX_LOG_WARNING, "%s", err.text);
 }
 
 /* ---- a pause ---- */
 
+struct pause_file {
+  char boot_id[DX_BOOT_ID_BYTES + 3]; /* without padding after it */
+  struct dx_pause pause;
+};
+
 void dx_pause_read(int dirfd, const char *host, int port,
                    struct dx_pause *ret_pause)
 {
-  char name[DX_HISTORY_NAME_BYTES], text[DX_HISTORY_BYTES + 1];
-  char ours[DX_BOOT_ID_BYTES], boot_id[DX_BOOT_ID_BYTES];
+  char name[DX_HISTORY_NAME_BYTES], boot_id[DX_BOOT_ID_BYTES];
+  struct pause_file file;
 
   dx_history_name(host, port, PAUSE_SUFFIX, name);
-  dx_boot_id(ours);
-  if (!dx_history_read(dirfd, name, PAUSE_VERSION, text) ||
-      sscanf(text, "%36s %" SCNd64 " %" SCNd64, boot_id, &ret_pause->until_ms,
-             &ret_pause->down_ms) != 3 ||
-      strcmp(boot_id, ours) != 0 ||
-      /* dx_pause_write() would not have written these */
-      ret_pause->until_ms < 0 || ret_pause->down_ms < 0 ||
-      ret_pause->until_ms > dx_monotonic_ms() + DX_RETRY_AFTER_MAX_MS ||
-      ret_pause->down_ms > DX_DOWN_MAX_MS)
-    memset(ret_pause, 0, sizeof(*ret_pause));
+  dx_boot_id(boot_id);
+  *ret_pause = (struct dx_pause){0};
+  if (dx_history_read(dirfd, name, PAUSE_VERSION, &file, sizeof(file)) &&
+      memcmp(file.boot_id, boot_id, strlen(boot_id) + 1) == 0 &&
+      /* dx_pause_write() would not have written others */
+      file.pause.until_ms >= 0 && file.pause.down_ms >= 0 &&
+      file.pause.until_ms <= dx_monotonic_ms() + DX_RETRY_AFTER_MAX_MS &&
+      file.pause.down_ms <= DX_DOWN_MAX_MS)
+    *ret_pause = file.pause;
 }
 
 void dx_pause_write(int dirfd, const char *host, int port,
                     const struct dx_pause *pause)
 {
-  char name[DX_HISTORY_NAME_BYTES], boot_id[DX_BOOT_ID_BYTES], text[128];
+  char name[DX_HISTORY_NAME_BYTES];
+  struct pause_file file = {.pause = *pause};
 
   dx_history_name(host, port, PAUSE_SUFFIX, name);
-  dx_boot_id(boot_id);
-  (void)snprintf(text, sizeof(text), "%s %" PRId64 " %" PRId64 "\n", boot_id,
-                 pause->until_ms, pause->down_ms);
-  dx_history_write(dirfd, name, PAUSE_VERSION, text);
+  dx_boot_id(file.boot_id);
+  dx_history_write(dirfd, name, PAUSE_VERSION, &file, sizeof(file));
 }

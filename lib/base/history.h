@@ -3,9 +3,10 @@
  * times, counters, pauses. Only docextractd writes them; the command reads some
  * (lib/control/metrics.h).
  *
- * They are written without fsync: a file is replaced as a whole, and after a
- * power failure it may be old, or empty. A file that is missing, damaged,
- * longer than DX_HISTORY_BYTES, or of another version is read as empty.
+ * A file has a line with its version, and then a struct as it is in memory:
+ * nothing but the docextractd of this machine reads it. It is written without
+ * fsync, and replaced as a whole; after a power failure it may be old, or
+ * empty.
  *
  * Ownership: descriptors are borrowed. Blocking: the disk, without an fsync.
  */
@@ -13,9 +14,9 @@
 #define DX_HISTORY_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
-#define DX_HISTORY_BYTES 8191 /* such a file is never longer */
 #define DX_HISTORY_NAME_BYTES 220
 
 /* The name of the file for a host, valid whatever the name of the host
@@ -24,16 +25,17 @@ void dx_history_name(const char *host, int port, const char *suffix,
                      char name[DX_HISTORY_NAME_BYTES]);
 
 /*
- * Reads what follows the first line of dirfd/name. False, and "", unless that
- * line is `version`, which has no newline.
+ * Reads dirfd/name into ret_value. False, and zeros, unless its first line is
+ * `version`, with a newline, and `size` bytes follow. The caller checks the
+ * values: the file may be damaged.
  */
 bool dx_history_read(int dirfd, const char *name, const char *version,
-                     char text[DX_HISTORY_BYTES + 1]);
+                     void *ret_value, size_t size);
 
 /* Replaces dirfd/name. Errors are logged. If dirfd is -1, nothing is written.
  */
 void dx_history_write(int dirfd, const char *name, const char *version,
-                      const char *text);
+                      const void *value, size_t size);
 
 /* A pause of all calls to a host. */
 struct dx_pause {

@@ -1,11 +1,9 @@
 /*
- * counters.c - reads and writes the files of counters: a line with the number
- * of counters, and their values in the order of struct dx_counts. A version
- * with other counters starts at 0.
+ * counters.c - reads and writes the files of counters, which contain a struct
+ * dx_counts.
  */
 #include "lib/spool/counters.h"
 
-#include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,13 +12,8 @@
 #include "lib/base/clock.h"
 #include "lib/base/history.h"
 
-#define COUNTS_VERSION "docextract-counts 1"
+#define COUNTS_VERSION "docextract-counts 2\n"
 #define NUMBERS (sizeof(struct dx_counts) / sizeof(int64_t))
-#define NUMBER_BYTES 21
-
-_Static_assert(sizeof(COUNTS_VERSION) + (NUMBERS + 1) * NUMBER_BYTES <
-                   DX_HISTORY_BYTES,
-               "all counters fit into the file");
 
 struct dx_counters {
   int history_dirfd;
@@ -44,35 +37,23 @@ static void name_file(const char *service, char name[DX_HISTORY_NAME_BYTES])
 void dx_counts_read(int history_dirfd, const char *service,
                     struct dx_counts *ret_counts)
 {
-  char name[DX_HISTORY_NAME_BYTES], text[DX_HISTORY_BYTES + 1];
-  char *at = text, *end;
+  char name[DX_HISTORY_NAME_BYTES];
   int64_t numbers[NUMBERS];
-  bool ok;
   size_t i;
 
   name_file(service, name);
-  ok = dx_history_read(history_dirfd, name, COUNTS_VERSION, text) &&
-       strtoll(text, &at, 10) == (long long)NUMBERS;
-  for (i = 0; ok && i < NUMBERS; i++, at = end) {
-    numbers[i] = strtoll(at, &end, 10);
-    ok = end != at && numbers[i] >= 0 && numbers[i] <= INT64_MAX / 2;
-  }
-  memset(ret_counts, 0, sizeof(*ret_counts));
-  if (ok)
-    memcpy(ret_counts, numbers, sizeof(numbers));
+  (void)dx_history_read(history_dirfd, name, COUNTS_VERSION, numbers,
+                        sizeof(numbers));
+  for (i = 0; i < NUMBERS; i++)
+    if (numbers[i] < 0 || numbers[i] > INT64_MAX / 2)
+      memset(numbers, 0, sizeof(numbers));
+  memcpy(ret_counts, numbers, sizeof(numbers));
 }
 
 static void write_file(const struct dx_counters *counters)
 {
-  char text[DX_HISTORY_BYTES + 1];
-  size_t i, len = (size_t)snprintf(text, sizeof(text), "%zu", NUMBERS);
-
-  for (i = 0; i < NUMBERS; i++)
-    len += (size_t)snprintf(text + len, sizeof(text) - len, " %" PRId64,
-                            counters->numbers[i]);
-  (void)snprintf(text + len, sizeof(text) - len, "\n");
   dx_history_write(counters->history_dirfd, counters->name, COUNTS_VERSION,
-                   text);
+                   counters->numbers, sizeof(counters->numbers));
 }
 
 /* ---- counting ---- */

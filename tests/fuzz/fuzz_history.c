@@ -1,18 +1,16 @@
 /*
  * fuzz_history.c - the files that docextractd goes on with after a restart,
- * whatever is in them: the first line is that of a pause, the second that of
- * counters, the rest are times. A # stands for the id of this boot: with any
- * other, a pause counts as none.
+ * whatever values are in them: those of a pause, of counters, and of times;
+ * what is missing is 0. The first byte tells whether the pause is of this boot:
+ * with any other, it counts as none.
  */
 #include "tests/fuzz/fuzz.h"
-
-#include <stdlib.h>
-#include <string.h>
 
 #include "daemon/service/poll.h"
 #include "daemon/service/rate_limit.h"
 #include "lib/base/buf.h"
 #include "lib/base/clock.h"
+#include "lib/base/history.h"
 #include "lib/base/policy.h"
 #include "lib/spool/counters.h"
 
@@ -25,20 +23,22 @@ static int64_t now_ms(void)
   return 1000000;
 }
 
-static void put(const char *name, const char *version, const char *text)
+/* A file with a version, `before`, and the next `size` bytes of the input. */
+static void put(const char *name, const char *version, const char *before,
+                size_t before_size, struct fuzz_input *in, size_t size)
 {
-  char boot[DX_BOOT_ID_BYTES];
   struct dx_buf buf = {0};
-  size_t len = strcspn(text, "#");
+  size_t n = in->left < size ? in->left : size;
 
-  dx_boot_id(boot);
-  dx_buf_printf(&buf, "%s\n", version);
-  dx_buf_add(&buf, text, len);
-  if (text[len] == '#') {
-    dx_buf_puts(&buf, boot);
-    dx_buf_puts(&buf, text + len + 1);
-  }
-  fuzz_put(name, dx_buf_text(&buf), buf.len);
+  dx_buf_puts(&buf, version);
+  dx_buf_add(&buf, before, before_size);
+  dx_buf_add(&buf, in->at, n);
+  in->at += n;
+  in->left -= n;
+  for (; n < size; n++)
+    dx_buf_add(&buf, "", 1);
+  HOLDS(dx_buf_ok(&buf));
+  fuzz_put(name, buf.data, buf.len);
   dx_buf_release(&buf);
 }
 
@@ -92,20 +92,22 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
   static const struct dx_clock clock = {now_ms, now_ms};
   struct fuzz_input in = {data, size};
-  char *pause = fuzz_line(&in);
-  char *counts = fuzz_line(&in);
-  char *times = fuzz_rest(&in);
+  char boot[40] = "another boot";
 
+  if (size > 0 && data[0] == '#')
+    dx_boot_id(boot);
+  if (size > 0)
+    in = (struct fuzz_input){data + 1, size - 1};
   dx_clock_use(&clock);
-  put("h_443_pause", "docextract-pause 1", pause);
-  put("s_counts", "docextract-counts 1", counts);
-  put("h_443_times", "docextract-times 3", times);
+  put("h_443_pause", "docextract-pause 2\n", boot, sizeof(boot), &in,
+      sizeof(struct dx_pause));
+  put("s_counts", "docextract-counts 2\n", "", 0, &in,
+      sizeof(struct dx_counts));
+  put("h_443_times", "docextract-times 4\n", "", 0, &in,
+      DX_PHASE_COUNT * sizeof(struct dx_poll_history));
   limit_rate();
   count();
   learn(DX_PHASE_SOURCE);
   learn(DX_PHASE_EXTRACT);
-  free(pause);
-  free(counts);
-  free(times);
   return 0;
 }

@@ -74,7 +74,8 @@ t='the service was down'
 stop_daemon # the pause is over, the outage is not
 port=${SIM_API#http://*:}
 pause=$spool/history/127-0-0-1_${port%%/*}_pause
-printf 'docextract-pause 1\n%s 1 5000\n' \
+# lib/base/history.c: the boot, until 1 ms, and down for 5000 ms.
+printf 'docextract-pause 2\n%s\0\0\0\0\1\0\0\0\0\0\0\0\210\023\0\0\0\0\0\0' \
   "$(cat /proc/sys/kernel/random/boot_id)" > "$pause"
 [ "$(id -u)" != 0 ] || chown "$run_user" "$pause"
 start_daemon

@@ -107,26 +107,32 @@ static void they_are_written_at_most_once_a_second(void **state)
   dx_counters_free(&counters);
 }
 
-#define COUNTS_VERSION "docextract-counts 1\n"
-#define TWENTY " 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1"
+#define COUNTS_VERSION "docextract-counts 2\n"
 
-/* Of another version, cut short, or nonsense. */
+/* Of another version or length, or with values that no counter has. */
 static void a_damaged_file_begins_again(void **state)
 {
-  static const char *const texts[] = {"",
-                                      "x\n",
-                                      "docextract-counts 0\n19" TWENTY "\n",
-                                      COUNTS_VERSION "3 1 2 3\n",
-                                      COUNTS_VERSION "19 1 2\n",
-                                      COUNTS_VERSION "19 -1" TWENTY "\n",
-                                      COUNTS_VERSION
-                                      "19 99999999999999999999" TWENTY};
-  size_t i;
+  static const struct {
+    const char *version;
+    int64_t number;
+    size_t bytes;
+  } rows[] = {{"", 0, 0},
+              {"docextract-counts 1\n", 1, sizeof(struct dx_counts)},
+              {COUNTS_VERSION, 1, sizeof(struct dx_counts) - 1},
+              {COUNTS_VERSION, 1, sizeof(struct dx_counts) + 1},
+              {COUNTS_VERSION, -1, sizeof(struct dx_counts)},
+              {COUNTS_VERSION, INT64_MAX, sizeof(struct dx_counts)}};
+  size_t i, k, len;
 
   (void)state;
-  assert_int_equal(sizeof(struct dx_counts) / sizeof(int64_t), 19);
-  for (i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
-    assert_int_equal(dx_fs_write(dirfd_, "a_counts", texts[i], strlen(texts[i]),
+  for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    char text[1024] = "";
+
+    len = strlen(rows[i].version);
+    memcpy(text, rows[i].version, len);
+    for (k = 0; k < sizeof(struct dx_counts); k += sizeof(int64_t))
+      memcpy(text + len + k, &rows[i].number, sizeof(int64_t));
+    assert_int_equal(dx_fs_write(dirfd_, "a_counts", text, len + rows[i].bytes,
                                  0600, false, NULL),
                      DX_OK);
     assert_int_equal(counts_of("a").calls[DX_CL_DONE], 0);

@@ -511,24 +511,26 @@ static void what_one_process_learns_the_next_one_knows(void **state)
 {
   char text[16384];
   struct file f;
+  size_t length;
 
   (void)state;
   begin_file(&f);
   learn(&f, 16);
+  length = get_file(&f, text);
   assert_near(predicted(&f, DX_PHASE_SOURCE, 1), 10000, 1.1);
   assert_near(predicted(&f, DX_PHASE_SOURCE, 100000), 86400000, 1.1);
   assert_true(predicted(&f, DX_PHASE_EXTRACT, 1) <= 0);
   learn(&f, 500);
-  assert_true(get_file(&f, text) <= DX_HISTORY_BYTES);
+  assert_int_equal(get_file(&f, text), length);
   assert_near(predicted(&f, DX_PHASE_SOURCE, 1), 10000, 1.1);
   end_file(&f);
 }
 
 static void a_file_of_another_kind_is_empty(void **state)
 {
-  static const char *const texts[] = {"", "docextract-times 3\n",
-                                      "docextract-times 3\n1 30000\n1 30000\n",
-                                      "docextract-times 4\n", "\n\n\n"};
+  static const char *const texts[] = {"", "docextract-times 4\n",
+                                      "docextract-times 4\n1 30000\n1 30000\n",
+                                      "docextract-times 5\n", "\n\n\n"};
   struct file f;
   size_t i;
 
@@ -544,28 +546,34 @@ static void a_file_of_another_kind_is_empty(void **state)
 }
 
 /* Nothing of it is believed. */
-static void one_wrong_character_empties_a_file(void **state)
+static void one_absurd_value_empties_a_file(void **state)
 {
-  static const char *const places[] = {" 3\n", "\n", "9"};
-  char text[16384];
+  static const struct dx_poll_time times[] = {
+      {-1, 10000}, {100000, 10000}, {1, 0}, {1, -1}, {1, 86400001}};
+  const size_t at = sizeof("docextract-times 4\n") - 1;
+  const size_t count_at = at + offsetof(struct dx_poll_history, count);
+  char text[16384], damaged[16384];
   struct file f;
-  size_t len, i;
+  size_t len, i, count = DX_POLL_TIMES + 1;
 
   (void)state;
   begin_file(&f);
   learn(&f, 16);
   len = get_file(&f, text);
-  for (i = 0; i < COUNT(places); i++) {
-    char *at = strstr(i == 1 ? strchr(text, '\n') + 1 : text, places[i]);
-    char was = at[i == 0];
-
-    at[i == 0] = i == 0 ? '4' : 'x';
-    put_file(&f, text, len);
-    assert_true(predicted(&f, DX_PHASE_SOURCE, 1) <= 0);
-    at[i == 0] = was;
-  }
-  put_file(&f, text, len);
   assert_near(predicted(&f, DX_PHASE_SOURCE, 1), 10000, 1.1);
+  for (i = 0; i <= COUNT(times) + 1; i++) {
+    memcpy(damaged, text, len);
+    if (i < COUNT(times))
+      memcpy(damaged + at + offsetof(struct dx_poll_history, times[15]),
+             &times[i], sizeof(times[i]));
+    else if (i == COUNT(times))
+      memcpy(damaged + count_at, &count, sizeof(count));
+    else
+      damaged[0] = 'x';
+    put_file(&f, damaged, len);
+    if (predicted(&f, DX_PHASE_SOURCE, 1) > 0)
+      fail_msg("row %zu", i);
+  }
   end_file(&f);
 }
 
@@ -621,7 +629,7 @@ int main(void)
       POLL_TEST(knowing_the_pages_saves_calls_and_lag),
       POLL_TEST(what_one_process_learns_the_next_one_knows),
       POLL_TEST(a_file_of_another_kind_is_empty),
-      POLL_TEST(one_wrong_character_empties_a_file),
+      POLL_TEST(one_absurd_value_empties_a_file),
       POLL_TEST(a_damaged_file_is_survived),
   };
 

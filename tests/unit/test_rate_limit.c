@@ -257,15 +257,20 @@ static void so_does_an_outage(void **state)
   assert_true(next_call(&limit) < begin + DX_DOWN_FIRST_MS + 200);
 }
 
-static void put(const char *boot_id, const char *numbers)
+/* As dx_pause_write() writes it, but with any boot id. */
+static void put(const char *boot_id, int64_t until_ms, int64_t down_ms)
 {
-  char text[200];
+  static const char version[] = "docextract-pause 2\n";
+  char text[128] = "";
+  int64_t numbers[] = {until_ms, down_ms};
+  size_t len = strlen(version);
 
-  (void)snprintf(text, sizeof(text), "docextract-pause 1\n%s %s\n", boot_id,
-                 numbers);
-  assert_int_equal(
-      dx_fs_write(dirfd_, PAUSE_FILE, text, strlen(text), 0600, false, NULL),
-      DX_OK);
+  memcpy(text, version, len);
+  memcpy(text + len, boot_id, strlen(boot_id));
+  memcpy(text + len + 40, numbers, sizeof(numbers));
+  assert_int_equal(dx_fs_write(dirfd_, PAUSE_FILE, text,
+                               len + 40 + sizeof(numbers), 0600, false, NULL),
+                   DX_OK);
 }
 
 static bool is_blocked_by_file(void)
@@ -279,22 +284,22 @@ static bool is_blocked_by_file(void)
 /* The right boot id, but one absurd number; or another boot. */
 static void an_absurd_or_foreign_file_counts_as_empty(void **state)
 {
-  static const char *const numbers[] = {
-      "nan 0",    "-5 0",           "99999999 0", "1020000 -1",
-      "1020000 ", "1020000 300001", "",           "1020000 x",
-  };
+  static const struct {
+    int64_t until_ms, down_ms;
+  } rows[] = {{-5, 0},       {99999999, 0},     {INT64_MAX, 0},
+              {1020000, -1}, {1020000, 300001}, {1020000, INT64_MIN}};
   char boot_id[DX_BOOT_ID_BYTES];
   size_t i;
 
   (void)state;
   now_ms = 1000000;
   dx_boot_id(boot_id);
-  put(boot_id, "1020000 5000");
+  put(boot_id, 1020000, 5000);
   assert_true(is_blocked_by_file());
-  put("00000000-0000-0000-0000-000000000000", "1020000 5000");
+  put("00000000-0000-0000-0000-000000000000", 1020000, 5000);
   assert_false(is_blocked_by_file());
-  for (i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
-    put(boot_id, numbers[i]);
+  for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    put(boot_id, rows[i].until_ms, rows[i].down_ms);
     if (is_blocked_by_file())
       fail_msg("row %zu", i);
   }
