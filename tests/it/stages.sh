@@ -176,7 +176,9 @@ done
 t='cups is restarted'
 clear_results
 open_gate filter
-for queue in held stopped killed receiving; do add_queue $queue; done
+for queue in left failed undecided held stopped killed receiving; do
+  add_queue $queue
+done
 unset queue
 n=0
 put() { n=$((n + 1)) && print "$@" "$dir/a.pdf"; } # QUEUE: sent in the end
@@ -187,34 +189,50 @@ put -d other
 job_ends "$t: one is completed" "$job" completed
 completed=$job
 faults 'source * word processing'
-put -d chart
-processing=$job
+put -d left
+left=$job
 reach calls_are source 2
-put -d chart
-pending=$job
+put -d left
+processing=$job
+job_ends "$t: one is left" "$left" completed
+is "$t: its backend has left" "$(status_of "$left") \
+$(of_journal "$left" .print.backend)" 'processing left'
+reach calls_are create 3
+faults 'create * status 422' 'source * word processing'
+put -d failed
+refused=$job
+job_ends "$t: one has failed" "$refused" pending-held
 faults 'create * status 503' 'source * word processing'
 put -d held
 held=$job
-reach calls_are create 3
+reach calls_are create 5
 lp -i "$held" -H hold
 job_ends "$t: one is held" "$held" pending-held
 print -d held "$dir/a.pdf"
 canceled=$job
-reach calls_are create 4
+reach calls_are create 6
 cancel "$canceled"
 job_ends "$t: one is canceled" "$canceled" canceled
 put -d killed
 killed=$job
-reach calls_are create 5
+reach calls_are create 7
 kill -KILL "$(backend_of "$killed")"
 job_ends "$t: one is over for cupsd" "$killed" completed
+put -d undecided
+undecided=$job
+reach calls_are create 8
+cupsdisable undecided
+lpadmin -p undecided -v file:///dev/null
+check "$t: one needs a decision" until_true status_is "$undecided" undecided
 put -d stopped
 stopped=$job
-reach calls_are create 6
+reach calls_are create 9
 cupsdisable stopped
 close_gate filter
 put -d receiving
 receiving=$job
+put -d receiving
+pending=$job
 reach is_waiting_at filter
 reach is_receiving
 stop_cupsd
@@ -226,10 +244,19 @@ for job in "$processing" "$pending" "$receiving"; do
   job_ends "$t: job $job completes" "$job" completed
 done
 check "$t: what was over is sent" until_true status_is "$killed" extracted
+check "$t: what was left is extracted" until_true status_is "$left" extracted
 is "$t: the canceled one stays so" \
   "$(job_state "$canceled") $(status_of "$canceled")" 'canceled canceled'
 is "$t: so does the held one" "$(job_state "$held")" pending-held
-is "$t: what waits is not sent" "$(puts)" $((n - 2))
+is "$t: so does the failed one" \
+  "$(job_state "$refused") $(status_of "$refused")" 'pending-held failed'
+is "$t: one still needs a decision" "$(status_of "$undecided")" undecided
+is "$t: what waits is not sent" "$(puts)" $((n - 4))
+dx retry "$(of_journal "$undecided" .key)" > "$dir/out" ||
+  not_ok "$t: it is retried: $(cat "$dir/out")"
+check "$t: decided, it is extracted" until_true status_is "$undecided" extracted
+release "$refused"
+is "$t: released, the failed one completes" "$(job_state "$refused")" completed
 cupsenable stopped
 job_ends "$t: on the stopped queue it completes" "$stopped" completed
 release "$held"

@@ -177,8 +177,7 @@ add_queue gone
 to_the_outage gone
 lpadmin -x gone
 until_true no_backend || not_ok "$t: the backend leaves"
-check "$t: what cupsd canceled is canceled, or a person is asked" \
-  until_true eval 'status_is "$job" canceled || status_is "$job" undecided'
+check "$t: it is canceled here" until_true status_is "$job" canceled
 after_the_outage
 nothing_was_sent
 
@@ -247,3 +246,30 @@ is_forgotten() { [ -z "$(job_state "$job")" ]; }
 check "$t: it is forgotten" until_true is_forgotten
 start_daemon
 check "$t: a person is asked" until_true status_is "$job" undecided
+dx cancel "$(key_of "$job")" > "$dir/out" ||
+  not_ok "$t: it is canceled: $(cat "$dir/out")"
+
+# From here on, cupsd keeps the last job that is over.
+stop_cupsd
+sed -i '1s/.*/MaxJobs 2/' "$cups/cupsd.conf"
+start_cupsd
+
+t='canceled while its queue is stopped, and forgotten for newer jobs'
+to_the_outage
+cupsdisable chart
+until_true no_backend || not_ok "$t: the backend leaves"
+stop_daemon KILL
+cancel "$job"
+is "$t: cupsd knows it at first" "$(job_state "$job")" canceled
+first=$job
+cupsdisable paper
+for _ in 1 2; do
+  print -d paper "$dir/b.pdf"
+  cancel "$job"
+done
+job=$first
+check "$t: it is forgotten" until_true is_forgotten
+start_daemon
+check "$t: it needs a decision" until_true status_is "$job" undecided
+after_the_outage
+nothing_was_sent
