@@ -672,6 +672,7 @@ $(ps -o user= -p "${started:-0}")" "1 $owner"
   }
   chmod 640 "$conf"
   export DX_DOCEXTRACTD=$dir/started
+  faults 'source * word processing\n' # it may take its time until the cancel
   starts retry "$key"
   is 'retry: and is answered by it' "$rc $out $err" \
     "0 Retrying job $key; check with: docextract jobs "
@@ -684,6 +685,7 @@ $(ps -o user= -p "${started:-0}")" "1 $owner"
   is 'jobs --seen: and is answered by it' "$rc" 0
   starts purge "$key"
   is 'purge: and is answered by it' "$rc $out" "0 Removed job $key"
+  faults ''
   starts submit "$dir/a.pdf"
   is 'submit: and has the result' "$rc $(mrns | tr -d '\n')" '0 1'
   export DX_DOCEXTRACTD=/nonexistent/docextractd
