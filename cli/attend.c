@@ -29,8 +29,8 @@ struct progress {
 
 /* is_here: not all documents have been uploaded; others may be extracted
  * already. */
-static void print_note(struct progress *p, const struct dx_note *note,
-                       bool is_here)
+static void attend_print_note(struct progress *p, const struct dx_note *note,
+                              bool is_here)
 {
   /* What follows the text of the note, or the whole sentence. */
   static const char *const sentences[DX_NOTE_COUNT] = {
@@ -87,8 +87,9 @@ struct attend {
 
 /* The command does not wait if an administrator must act, or the job is
  * overdue. */
-static enum dx_code on_note(struct attend *a, const struct dx_message *message,
-                            struct dx_err *err)
+static enum dx_code attend_on_note(struct attend *a,
+                                   const struct dx_message *message,
+                                   struct dx_err *err)
 {
   struct dx_note note;
   bool is_here;
@@ -106,12 +107,12 @@ static enum dx_code on_note(struct attend *a, const struct dx_message *message,
     return dx_fail(err, note.code != DX_OK ? note.code : DX_E_CONFIG, 0,
                    "%s; docextractd then goes on with job %s", note.text,
                    a->job->key);
-  print_note(&a->progress, &note, is_here);
+  attend_print_note(&a->progress, &note, is_here);
   return DX_OK;
 }
 
 /* The journal is written before docextractd reports the end. */
-static void print_results(const struct attend *a)
+static void attend_print_results(const struct attend *a)
 {
   struct dx_job *job = NULL;
   struct dx_err why;
@@ -139,7 +140,7 @@ static void print_results(const struct attend *a)
 }
 
 /* Follows the job until it ends, or the connection breaks. */
-static enum dx_code attend(struct attend *a, struct dx_err *err)
+static enum dx_code attend_follow(struct attend *a, struct dx_err *err)
 {
   struct dx_channel channel = DX_CHANNEL_NONE;
   struct dx_message message;
@@ -154,7 +155,7 @@ static enum dx_code attend(struct attend *a, struct dx_err *err)
   while (code == DX_OK && !a->is_over) {
     code = cli_receive(&channel, -1, &message, err);
     if (code == DX_OK && message.verb == DX_VERB_NOTE)
-      code = on_note(a, &message, err);
+      code = attend_on_note(a, &message, err);
     else if (code == DX_OK && message.verb == DX_VERB_MAY)
       code = dx_channel_send(&channel, err, "yes %s", message.words[0]);
     else if (code == DX_OK &&
@@ -166,7 +167,7 @@ static enum dx_code attend(struct attend *a, struct dx_err *err)
       a->lost_ms = dx_monotonic_ms();
   }
   if (a->is_over && message.verb == DX_VERB_END) {
-    print_results(a);
+    attend_print_results(a);
     if (code != DX_OK && code != DX_E_CANCELED)
       (void)dx_fail_advice(err, "retry with: docextract retry %s", a->job->key);
   }
@@ -186,7 +187,7 @@ enum dx_code cli_attend(struct cli *cli, const struct dx_job *job,
   enum dx_code code;
 
   do /* docextractd may be restarted at any time */
-    code = attend(&a, err);
+    code = attend_follow(&a, err);
   while (code != DX_OK && !a.is_over && a.lost_ms != 0 &&
          dx_monotonic_ms() - a.lost_ms < LOST_MS && cli_stop_wait(AGAIN_MS));
   cli_line_end();

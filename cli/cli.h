@@ -20,6 +20,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "lib/base/buf.h"
 #include "lib/base/user.h"
 #include "lib/config/config.h"
 #include "lib/control/channel.h"
@@ -244,6 +245,64 @@ const char *cli_started_text(enum dx_started started);
  * administrator must act first, the error states that the job continues. */
 enum dx_code cli_attend(struct cli *cli, const struct dx_job *job,
                         struct dx_err *err) DX_MUST_USE;
+
+/* ---- result.c ---- */
+
+/*
+ * Prints a result of the service for people: as a table, or as a page for a
+ * browser, which shows every field at any depth. The page is self-contained: no
+ * script, no other file, no network. Its Content-Security-Policy enforces this,
+ * in case untrusted text is ever printed as markup.
+ */
+
+/*
+ * Parses a file for `show`; numbers become strings with the digits of the
+ * service. The caller frees *ret_root; its member "results" is printed.
+ * E_DOCUMENT if the file is too large to parse, a manifest, or not a result.
+ */
+enum dx_code result_parse(const struct dx_buf *content,
+                          struct dx_json **ret_root,
+                          struct dx_err *err) DX_MUST_USE;
+
+void result_print_table(const struct dx_json *results);
+
+void result_begin_page(void);
+void result_print_page(const struct dx_json *results);
+void result_print_note(const char *text); /* what is missing, and why */
+void result_end_page(void);
+
+/* ---- cupsd.c ---- */
+
+/* The queues of cupsd that print to our backend. */
+struct queue {
+  char name[128];    /* chosen by the administrator */
+  bool is_ours;      /* always true in the list */
+  char service[72];  /* from its device URI; "" if there is none */
+  char reasons[256]; /* keywords, separated by blanks */
+  const char *state; /* "idle", "processing", "stopped"; static memory */
+  bool accepting;
+  int jobs;
+};
+
+struct queues {
+  struct queue *list; /* freed by the caller */
+  size_t count;
+};
+
+/* Blocking: at most a few seconds. E_NET if cupsd does not respond; E_NOMEM. */
+enum dx_code cupsd_queues(struct queues *ret_queues,
+                          struct dx_err *err) DX_MUST_USE;
+
+/* Opens a configuration file of cupsd, which is next to ours, with the caller's
+ * rights; -1: missing, or access is denied. */
+int cupsd_open(const char *config_path, const char *name);
+
+/* Calls `each` for every directive that has a value, in order. Reads and closes
+ * fd, which may be -1. */
+void cupsd_directives(int fd,
+                      void (*each)(void *ctx, const char *name,
+                                   const char *value),
+                      void *ctx);
 
 /* ---- hello.c ---- */
 

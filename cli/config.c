@@ -13,14 +13,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cli/cupsd.h"
 #include "lib/base/fs.h"
 #include "lib/base/sandbox.h"
 #include "lib/base/utf8.h"
 #include "lib/control/start.h"
 
 /* The device URI of a queue selects the section. */
-static void print_queues(void *ctx, const struct dx_service *service, FILE *out)
+static void config_print_queues(void *ctx, const struct dx_service *service,
+                                FILE *out)
 {
   const struct queues *queues = ctx;
   size_t i;
@@ -33,7 +33,8 @@ static void print_queues(void *ctx, const struct dx_service *service, FILE *out)
 }
 
 /* Returns the number of queues that print to a section that does not exist. */
-static size_t warn_of_queues(const struct cli *cli, const struct queues *queues)
+static size_t config_warn_of_queues(const struct cli *cli,
+                                    const struct queues *queues)
 {
   size_t i, count = 0;
 
@@ -54,7 +55,7 @@ static size_t warn_of_queues(const struct cli *cli, const struct queues *queues)
   return count;
 }
 
-static size_t warn(enum dx_code code, const struct dx_err *err)
+static size_t config_warn(enum dx_code code, const struct dx_err *err)
 {
   if (code != DX_OK)
     fprintf(stderr, "warning: %s\n", err->text);
@@ -64,7 +65,7 @@ static size_t warn(enum dx_code code, const struct dx_err *err)
 /* Warns about directories that backends cannot write to; missing ones are
  * reported with their lines. Only permissions are checked. Returns the number
  * of warnings. */
-static size_t warn_of_directories(const struct dx_config *config)
+static size_t config_warn_of_directories(const struct dx_config *config)
 {
   struct dx_err err, why;
   enum dx_code code = dx_fs_check_access(config->spool_dir, &err);
@@ -73,7 +74,7 @@ static size_t warn_of_directories(const struct dx_config *config)
   struct stat st;
 
   if (code != DX_OK && code != DX_E_NOT_FOUND)
-    count += warn(dx_user_advise_writer(&err), &err);
+    count += config_warn(dx_user_advise_writer(&err), &err);
   for (i = 0; i < config->service_count; i++) {
     const char *path = config->services[i].results_dir;
 
@@ -95,14 +96,14 @@ static size_t warn_of_directories(const struct dx_config *config)
     (void)dx_fail(&err, code, 0,
                   "results cannot be written, so nothing will be sent: %s",
                   why.text);
-    count += warn(code, &err);
+    count += config_warn(code, &err);
   }
   return count;
 }
 
 /* Returns the number of services that cannot work without a sandbox. Services
  * with "Sandbox optional" are reported, but not counted. */
-static size_t warn_of_sandbox(const struct dx_config *config)
+static size_t config_warn_of_sandbox(const struct dx_config *config)
 {
   bool has_seccomp = (cli_sandbox_layers() & DX_SANDBOX_SECCOMP) != 0;
   size_t i, count = 0;
@@ -124,8 +125,8 @@ static size_t warn_of_sandbox(const struct dx_config *config)
 
 /* Backends may not be able to read files that root can read, so this checks as
  * their user, the owner of the spool. Also works without a spool. */
-static enum dx_code check(struct cli *cli, size_t *ret_warnings,
-                          struct dx_err *err)
+static enum dx_code config_check(struct cli *cli, size_t *ret_warnings,
+                                 struct dx_err *err)
 {
   bool was_root = geteuid() == 0, is_owner;
   char name[DX_USER_BYTES];
@@ -140,12 +141,12 @@ static enum dx_code check(struct cli *cli, size_t *ret_warnings,
     code = dx_user_enter(&why);
   is_owner = code == DX_OK;
   if (code != DX_E_NOT_FOUND && was_root)
-    count = warn(code, &why);
+    count = config_warn(code, &why);
   code = cli_check(cli, is_owner, ret_warnings, err);
   if (code == DX_OK && is_owner)
-    count += warn_of_directories(cli->config);
+    count += config_warn_of_directories(cli->config);
   if (code == DX_OK)
-    count += warn_of_sandbox(cli->config);
+    count += config_warn_of_sandbox(cli->config);
   *ret_warnings += count;
   if (code == DX_OK || !was_root)
     return code;
@@ -160,12 +161,12 @@ enum dx_code verb_config(struct cli *cli, struct dx_err *err)
   struct queues queues = {0};
   size_t at = 0, warnings = 0;
   struct dx_err ignored;
-  enum dx_code code = check(cli, &warnings, err);
+  enum dx_code code = config_check(cli, &warnings, err);
 
   if (code != DX_OK)
     return code;
   (void)!cupsd_queues(&queues, &ignored);
-  warnings += warn_of_queues(cli, &queues);
+  warnings += config_warn_of_queues(cli, &queues);
   /* Only the owner of the spool can check this. Creates nothing. */
   cli->spool.dirfd = dx_fs_open_dir(cli->config->spool_dir, NULL);
   if (cli->spool.dirfd >= 0)
@@ -176,7 +177,8 @@ enum dx_code verb_config(struct cli *cli, struct dx_err *err)
          dx_config_drop_in(cli->config, NULL, &at, text))
     printf("# unless there is a drop-in for it: %s\n", text);
   printf("# the file given by %s:\n", cli->config_from);
-  code = dx_config_print(cli->config, stdout, print_queues, &queues, err);
+  code =
+      dx_config_print(cli->config, stdout, config_print_queues, &queues, err);
   free(queues.list);
   if (code != DX_OK || warnings == 0)
     return code;

@@ -2,7 +2,7 @@
  * cupsd.c - requests CUPS-Get-Printers, and reads cupsd.conf and
  * cups-files.conf with the parser of CUPS.
  */
-#include "cli/cupsd.h"
+#include "cli/cli.h"
 
 #include <cups/cups.h>
 #include <fcntl.h>
@@ -19,7 +19,7 @@
 #define TIMEOUT_MS 3000
 
 /* Values that are not keywords (RFC 8011, section 5.1.4) are skipped. */
-static void add_reasons(struct queue *queue, ipp_attribute_t *attribute)
+static void queue_add_reasons(struct queue *queue, ipp_attribute_t *attribute)
 {
   size_t len = 0;
   int i;
@@ -37,7 +37,7 @@ static void add_reasons(struct queue *queue, ipp_attribute_t *attribute)
 }
 
 /* Sets the section from a device URI of docextract. */
-static void set_service(struct queue *queue, const char *uri)
+static void queue_set_service(struct queue *queue, const char *uri)
 {
   const size_t len = strlen(DX_DEVICE_SCHEME);
 
@@ -46,7 +46,8 @@ static void set_service(struct queue *queue, const char *uri)
     (void)snprintf(queue->service, sizeof(queue->service), "%s", uri + len);
 }
 
-static void read_attribute(struct queue *queue, ipp_attribute_t *attribute)
+static void queue_read_attribute(struct queue *queue,
+                                 ipp_attribute_t *attribute)
 {
   const char *name = ippGetName(attribute);
   const char *text = ippGetString(attribute, 0, NULL);
@@ -54,9 +55,9 @@ static void read_attribute(struct queue *queue, ipp_attribute_t *attribute)
   if (strcmp(name, "printer-name") == 0 && text != NULL)
     (void)snprintf(queue->name, sizeof(queue->name), "%s", text);
   else if (strcmp(name, "device-uri") == 0)
-    set_service(queue, text);
+    queue_set_service(queue, text);
   else if (strcmp(name, "printer-state-reasons") == 0)
-    add_reasons(queue, attribute);
+    queue_add_reasons(queue, attribute);
   else if (strcmp(name, "printer-state") == 0)
     queue->state = ippEnumString(name, ippGetInteger(attribute, 0));
   else if (strcmp(name, "printer-is-accepting-jobs") == 0)
@@ -101,7 +102,7 @@ enum dx_code cupsd_queues(struct queues *ret_queues, struct dx_err *err)
     for (; attribute != NULL && ippGetName(attribute) != NULL;
          attribute = ippNextAttribute(response))
       if (ippGetGroupTag(attribute) == IPP_TAG_PRINTER)
-        read_attribute(&queue, attribute);
+        queue_read_attribute(&queue, attribute);
     more = queue.is_ours ? reallocarray(ret_queues->list, ret_queues->count + 1,
                                         sizeof(queue))
                          : NULL;

@@ -26,7 +26,7 @@ enum dx_code cli_receive(struct dx_channel *channel, int timeout_ms,
 
 #define SLOW_MS 2000 /* then it is printed what docextractd is waiting for */
 
-static void print_said(const struct dx_message *message)
+static void cli_print_said(const struct dx_message *message)
 {
   if (message->verb == DX_VERB_WARN) {
     fprintf(stderr, "docextract: %s\n", message->text);
@@ -68,7 +68,7 @@ enum dx_code cli_request(const struct cli *cli, int patience_ms, cli_said *said,
     else if (code == DX_OK && message.verb == DX_VERB_ERROR)
       code = dx_message_outcome(&message, err);
     else if (code == DX_OK)
-      (said != NULL ? said : print_said)(&message);
+      (said != NULL ? said : cli_print_said)(&message);
   }
   dx_channel_close(&channel);
   return code;

@@ -16,7 +16,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "cli/cupsd.h"
 #include "lib/base/fs.h"
 #include "lib/base/sandbox.h"
 #include "lib/control/start.h"
@@ -33,7 +32,8 @@ struct hello {
 
 /* ---- the steps ---- */
 
-static enum dx_code step_configuration(struct hello *h, struct dx_err *err)
+static enum dx_code hello_step_configuration(struct hello *h,
+                                             struct dx_err *err)
 {
   enum dx_code code = cli_load(h->cli, err);
 
@@ -60,7 +60,7 @@ unsigned cli_sandbox_layers(void)
   return (unsigned)WEXITSTATUS(status);
 }
 
-static enum dx_code step_sandbox(struct hello *h, struct dx_err *err)
+static enum dx_code hello_step_sandbox(struct hello *h, struct dx_err *err)
 {
   h->sandbox_layers = cli_sandbox_layers();
   if ((h->sandbox_layers & DX_SANDBOX_SECCOMP) == 0 &&
@@ -75,7 +75,7 @@ static enum dx_code step_sandbox(struct hello *h, struct dx_err *err)
 }
 
 /* Backends may not be able to read files that root can read. */
-static enum dx_code step_user(struct hello *h, struct dx_err *err)
+static enum dx_code hello_step_user(struct hello *h, struct dx_err *err)
 {
   char name[DX_USER_BYTES];
   enum dx_code code = cli_become_backend(h->cli, err);
@@ -98,7 +98,7 @@ static enum dx_code step_user(struct hello *h, struct dx_err *err)
 
 /* Nothing is sent without docextractd. If there is no service manager, starts
  * it. */
-static enum dx_code step_docextractd(struct hello *h, struct dx_err *err)
+static enum dx_code hello_step_docextractd(struct hello *h, struct dx_err *err)
 {
   struct dx_channel channel = DX_CHANNEL_NONE;
   enum dx_code code = dx_fs_check_access(h->cli->config->spool_dir, err);
@@ -121,7 +121,7 @@ static enum dx_code step_docextractd(struct hello *h, struct dx_err *err)
 /* ---- warnings ---- */
 
 /* The file is not read until a print job requests separators. */
-static void warn_separator(const char *path)
+static void hello_warn_separator(const char *path)
 {
   char begin[5] = "";
   int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -139,7 +139,7 @@ static void warn_separator(const char *path)
 }
 
 /* The permissions of the backend determine the user that cupsd runs it as. */
-static void warn_backend(void)
+static void hello_warn_backend(void)
 {
   char path[PATH_MAX];
   struct stat st;
@@ -154,7 +154,7 @@ static void warn_backend(void)
 }
 
 /* Warns of every wrong line, even if a later line overrides it. */
-static void warn_directive(void *ctx, const char *name, const char *value)
+static void hello_warn_directive(void *ctx, const char *name, const char *value)
 {
   (void)ctx;
   if (strcasecmp(name, "LogLevel") == 0 && strncasecmp(value, "debug", 5) == 0)
@@ -170,7 +170,7 @@ static void warn_directive(void *ctx, const char *name, const char *value)
 /* ---- all of it ---- */
 
 /* Prints the steps of docextractd, in color, and its waiting messages. */
-static void print_said(const struct dx_message *message)
+static void hello_print_said(const struct dx_message *message)
 {
   const char *text = message->text;
 
@@ -195,10 +195,10 @@ enum dx_code verb_hello(struct cli *cli, struct dx_err *err)
     const char *name;
     enum dx_code (*run)(struct hello *, struct dx_err *);
   } steps[] = {
-      {"configuration", step_configuration},
-      {"sandbox", step_sandbox},
-      {"user", step_user},
-      {"docextractd", step_docextractd},
+      {"configuration", hello_step_configuration},
+      {"sandbox", hello_step_sandbox},
+      {"user", hello_step_user},
+      {"docextractd", hello_step_docextractd},
   };
   struct hello h = {.cli = cli, .cupsd_conf_fd = -1};
   enum dx_code code = DX_OK;
@@ -211,14 +211,15 @@ enum dx_code verb_hello(struct cli *cli, struct dx_err *err)
            code == DX_OK ? h.detail : "");
   }
   if (code == DX_OK)
-    code = cli_request(cli, -1, print_said, err, "hello %s", h.service->name);
+    code = cli_request(cli, -1, hello_print_said, err, "hello %s",
+                       h.service->name);
   if (code == DX_OK && (h.sandbox_layers & DX_SANDBOX_SECCOMP) == 0)
     printf("warning: " DX_SANDBOX_OPTIONAL "\n");
   if (h.is_owner) { /* the user that backends run as */
-    warn_backend();
+    hello_warn_backend();
     if (h.service->separator_page != NULL)
-      warn_separator(h.service->separator_page);
-    cupsd_directives(h.cupsd_conf_fd, warn_directive, NULL);
+      hello_warn_separator(h.service->separator_page);
+    cupsd_directives(h.cupsd_conf_fd, hello_warn_directive, NULL);
     if (h.service->completion == DX_COMPLETION_ACCEPTED &&
         h.started == DX_STARTED_DEMAND)
       printf("warning: Completion is 'accepted' but docextractd is not a "

@@ -61,8 +61,8 @@ const char *cli_state_word(size_t n)
  * can neither start it nor decide, and gets only the plain sentence, without a
  * code.
  */
-static void describe_job(const struct list *list, const struct dx_job *job,
-                         char message[DX_ERR_TEXT_BYTES], struct row *row)
+static void jobs_describe(const struct list *list, const struct dx_job *job,
+                          char message[DX_ERR_TEXT_BYTES], struct row *row)
 {
   enum dx_class cls = dx_class_of(job->message_code);
   bool is_outage = cls == DX_CL_TRANSIENT;
@@ -103,7 +103,7 @@ static void describe_job(const struct list *list, const struct dx_job *job,
                  is_outage ? ": " : "", message, retry);
 }
 
-static void format_age(int64_t since_ms, char age[24])
+static void jobs_format_age(int64_t since_ms, char age[24])
 {
   static const struct {
     int64_t seconds;
@@ -122,16 +122,16 @@ static void format_age(int64_t since_ms, char age[24])
 
 /* ---- JSON ---- */
 
-static void put_text(struct dx_json_out *out, const char *name,
-                     const char *text)
+static void jobs_put_text(struct dx_json_out *out, const char *name,
+                          const char *text)
 {
   dx_json_put_string(out, name, text != NULL && text[0] != '\0' ? text : NULL);
 }
 
 /* An item of the array. */
-static char *job_json(const struct dx_job *job, bool pretty,
-                      const char *message, size_t documents, size_t extracted,
-                      size_t cases)
+static char *jobs_item_json(const struct dx_job *job, bool pretty,
+                            const char *message, size_t documents,
+                            size_t extracted, size_t cases)
 {
   struct dx_json_out out = {.pretty = pretty, .depth = 1};
   size_t i;
@@ -139,14 +139,14 @@ static char *job_json(const struct dx_job *job, bool pretty,
   dx_json_open(&out, NULL, '{');
   dx_json_put_string(&out, "key", job->key);
   dx_json_put_string(&out, "state", dx_job_status(job));
-  put_text(&out, "queue", job->queue);
-  put_text(&out, "id", job->cups_id);
+  jobs_put_text(&out, "queue", job->queue);
+  jobs_put_text(&out, "id", job->cups_id);
   dx_json_put_string(&out, "service", job->service);
   dx_json_put_time(&out, "received_at", job->received_at);
   dx_json_put_int(&out, "documents", (int64_t)documents);
   dx_json_put_int(&out, "extracted", (int64_t)extracted);
   dx_json_put_int(&out, "cases", (int64_t)cases);
-  put_text(&out, "message", message);
+  jobs_put_text(&out, "message", message);
   dx_json_put_time(&out, "retry_at", job->retry_at);
   dx_json_open(&out, "submissions", '[');
   for (i = 0; i < job->submission_count; i++) {
@@ -154,9 +154,9 @@ static char *job_json(const struct dx_job *job, bool pretty,
 
     dx_json_open(&out, NULL, '{');
     dx_json_put_string(&out, "state", dx_state_word(sub->state));
-    put_text(&out, "source_id", sub->source_id);
+    jobs_put_text(&out, "source_id", sub->source_id);
     dx_json_put_int(&out, "cases", (int64_t)sub->case_count);
-    put_text(&out, "reason", sub->reason);
+    jobs_put_text(&out, "reason", sub->reason);
     dx_json_close(&out, '}');
   }
   dx_json_close(&out, ']');
@@ -164,8 +164,8 @@ static char *job_json(const struct dx_job *job, bool pretty,
   return dx_buf_take(&out.text);
 }
 
-static enum dx_code make_json(const struct list *list, bool pretty,
-                              char **ret_text, struct dx_err *err)
+static enum dx_code jobs_make_json(const struct list *list, bool pretty,
+                                   char **ret_text, struct dx_err *err)
 {
   struct dx_json_out out = {.pretty = pretty};
   size_t i;
@@ -180,7 +180,7 @@ static enum dx_code make_json(const struct list *list, bool pretty,
 
 /* ---- gathering ---- */
 
-static enum dx_code add_job(struct list *list, const struct dx_job *job)
+static enum dx_code jobs_add(struct list *list, const struct dx_job *job)
 {
   char message[DX_ERR_TEXT_BYTES];
   size_t i, documents = 0, extracted = 0, cases = 0;
@@ -202,19 +202,19 @@ static enum dx_code add_job(struct list *list, const struct dx_job *job)
   row->received_at = job->received_at;
   row->state = dx_job_status(job);
   cli_cups_name(job, row->name);
-  format_age(job->received_at, row->age);
+  jobs_format_age(job->received_at, row->age);
   (void)snprintf(row->docs, sizeof(row->docs), "%zu/%zu", extracted, documents);
   (void)snprintf(row->cases, sizeof(row->cases), "%zu", cases);
-  describe_job(list, job, message, row);
+  jobs_describe(list, job, message, row);
   if (!list->cli->json)
     return DX_OK;
-  row->json =
-      job_json(job, !list->cli->watch, message, documents, extracted, cases);
+  row->json = jobs_item_json(job, !list->cli->watch, message, documents,
+                             extracted, cases);
   return row->json != NULL ? DX_OK : dx_fail_nomem(list->err);
 }
 
 /* Queue names are case-insensitive, as in CUPS. */
-static bool is_wanted(const struct cli *cli, const struct dx_job *job)
+static bool jobs_is_wanted(const struct cli *cli, const struct dx_job *job)
 {
   return (cli->state == NULL || strcmp(cli->state, dx_job_status(job)) == 0) &&
          (cli->queue == NULL ||
@@ -225,8 +225,8 @@ static bool is_wanted(const struct cli *cli, const struct dx_job *job)
 }
 
 /* Of finished jobs, reads only the recent ones, because there may be many. */
-static enum dx_code list_job(void *ctx, enum dx_spool_part part,
-                             const char *name)
+static enum dx_code jobs_visit(void *ctx, enum dx_spool_part part,
+                               const char *name)
 {
   struct list *list = ctx;
   struct dx_job *job;
@@ -247,45 +247,45 @@ static enum dx_code list_job(void *ctx, enum dx_spool_part part,
     ++*(dx_is_key(name) ? &list->unreadable : &list->unreceived);
     return DX_OK;
   }
-  if (code == DX_OK && is_wanted(list->cli, job))
-    code = add_job(list, job);
+  if (code == DX_OK && jobs_is_wanted(list->cli, job))
+    code = jobs_add(list, job);
   dx_job_free(&job);
   return code;
 }
 
-static int by_key(const void *a, const void *b)
+static int jobs_by_key(const void *a, const void *b)
 {
   const struct row *x = a, *y = b;
 
   return strcmp(x->key, y->key);
 }
 
-static int by_time(const void *a, const void *b)
+static int jobs_by_time(const void *a, const void *b)
 {
   const struct row *x = a, *y = b;
 
   if (x->received_at != y->received_at)
     return x->received_at < y->received_at ? -1 : 1;
-  return by_key(a, b);
+  return jobs_by_key(a, b);
 }
 
-static void sort_rows(struct list *list,
+static void jobs_sort(struct list *list,
                       int (*order)(const void *, const void *))
 {
   if (list->count > 0)
     qsort(list->rows, list->count, sizeof(*list->rows), order);
 }
 
-static const struct row header = {.key = "KEY",
-                                  .state = "STATE",
-                                  .name = "JOB",
-                                  .age = "AGE",
-                                  .docs = "DOCS",
-                                  .cases = "CASES",
-                                  .text = "MESSAGE"};
+static const struct row jobs_header = {.key = "KEY",
+                                       .state = "STATE",
+                                       .name = "JOB",
+                                       .age = "AGE",
+                                       .docs = "DOCS",
+                                       .cases = "CASES",
+                                       .text = "MESSAGE"};
 
 /* Reads the current jobs, and sorts them, newest last. */
-static enum dx_code read_list(struct list *list, struct dx_err *err)
+static enum dx_code jobs_read(struct list *list, struct dx_err *err)
 {
   size_t i, kept = 0;
   enum dx_code code;
@@ -293,16 +293,16 @@ static enum dx_code read_list(struct list *list, struct dx_err *err)
   list->err = err;
   list->is_driven =
       list->cli->asks || dx_spool_daemon(list->cli->spool.dirfd) != 0;
-  code = cli_each_job(list->cli, list_job, list, err);
-  sort_rows(list, by_key);
+  code = cli_each_job(list->cli, jobs_visit, list, err);
+  jobs_sort(list, jobs_by_key);
   list->digits = KEY_DIGITS;
-  list->width = cli_count_characters(header.name);
+  list->width = cli_count_characters(jobs_header.name);
   for (i = 0; i < list->count; i++) {
     struct row *row = &list->rows[i];
     struct row *before = kept > 0 ? &list->rows[kept - 1] : NULL;
 
     if (before != NULL &&
-        by_key(before, row) == 0) { /* it was moved meanwhile */
+        jobs_by_key(before, row) == 0) { /* it was moved meanwhile */
       free(row->json);
       continue;
     }
@@ -314,11 +314,11 @@ static enum dx_code read_list(struct list *list, struct dx_err *err)
     list->rows[kept++] = *row;
   }
   list->count = kept;
-  sort_rows(list, by_time);
+  jobs_sort(list, jobs_by_time);
   return code;
 }
 
-static void release_list(struct list *list)
+static void jobs_release(struct list *list)
 {
   size_t i;
 
@@ -331,8 +331,8 @@ static void release_list(struct list *list)
 /* ---- the table ---- */
 
 /* columns: maximum width of a line */
-static void print_row(const struct list *list, size_t columns,
-                      const struct row *row)
+static void jobs_print_row(const struct list *list, size_t columns,
+                           const struct row *row)
 {
   const char *name = row->name[0] != '\0' ? row->name : "-";
   struct dx_buf line = {0};
@@ -348,24 +348,25 @@ static void print_row(const struct list *list, size_t columns,
   dx_buf_release(&line);
 }
 
-static void print_damaged(const struct list *list, size_t count,
-                          const char *directory)
+static void jobs_print_damaged(const struct list *list, size_t count,
+                               const char *directory)
 {
   if (count > 0)
     fprintf(stderr, "%zu damaged job%s in '%s/%s'\n", count,
             count == 1 ? "" : "s", list->cli->config->spool_dir, directory);
 }
 
-static void print_left_out(const struct list *list)
+static void jobs_print_left_out(const struct list *list)
 {
   if (list->old > 0)
     fprintf(stderr,
             "%zu job%s finished more than a day ago; to list all: docextract "
             "jobs --all\n",
             list->old, list->old == 1 ? "" : "s");
-  print_damaged(list, list->unreceived, "received");
-  print_damaged(list, list->unreadable, "jobs");
-  print_damaged(list, dx_spool_count_damaged(&list->cli->spool), "damaged");
+  jobs_print_damaged(list, list->unreceived, "received");
+  jobs_print_damaged(list, list->unreadable, "jobs");
+  jobs_print_damaged(list, dx_spool_count_damaged(&list->cli->spool),
+                     "damaged");
 }
 
 /* ---- once, or watching ---- */
@@ -377,7 +378,7 @@ struct watch {
 };
 
 /* Prints the newest jobs that fit on the screen, one line each. */
-static void draw(const struct list *list)
+static void jobs_draw(const struct list *list)
 {
   struct winsize size = {0};
   size_t i, fit, columns;
@@ -389,41 +390,41 @@ static void draw(const struct list *list)
   fit = size.ws_row > 3 ? size.ws_row - 3U : 1;
   i = list->count > fit ? list->count - fit : 0;
   (void)fputs("\033[H\033[J", stdout); /* clears it */
-  print_row(list, columns, &header);
+  jobs_print_row(list, columns, &jobs_header);
   if (i > 0)
     printf("%zu older\n", i);
   for (; i < list->count; i++)
-    print_row(list, columns, &list->rows[i]);
+    jobs_print_row(list, columns, &list->rows[i]);
 }
 
 /* Prints all jobs first, then changed ones. Changes of the age are ignored. */
-static void print_changed(const struct watch *w)
+static void jobs_print_changed(const struct watch *w)
 {
   const struct row *row = w->now.rows, *end = row + w->now.count,
                    *before = NULL;
 
   if (!w->again)
-    print_row(&w->now, SIZE_MAX, &header);
+    jobs_print_row(&w->now, SIZE_MAX, &jobs_header);
   for (; row < end; row++) {
     if (w->before.count > 0)
-      before =
-          bsearch(row, w->before.rows, w->before.count, sizeof(*row), by_key);
+      before = bsearch(row, w->before.rows, w->before.count, sizeof(*row),
+                       jobs_by_key);
     if (before == NULL || strcmp(before->state, row->state) != 0 ||
         strcmp(before->docs, row->docs) != 0 ||
         strcmp(before->cases, row->cases) != 0 ||
         strcmp(before->text, row->text) != 0)
-      print_row(&w->now, SIZE_MAX, row);
+      jobs_print_row(&w->now, SIZE_MAX, row);
   }
 }
 
-static enum dx_code print_list(struct watch *w, struct dx_err *err)
+static enum dx_code jobs_print(struct watch *w, struct dx_err *err)
 {
   const struct cli *cli = w->now.cli;
   char *text = NULL;
-  enum dx_code code = read_list(&w->now, err);
+  enum dx_code code = jobs_read(&w->now, err);
 
   if (code == DX_OK && cli->json)
-    code = make_json(&w->now, !cli->watch, &text, err);
+    code = jobs_make_json(&w->now, !cli->watch, &text, err);
   if (code != DX_OK)
     return code;
   if (text != NULL) {
@@ -432,15 +433,15 @@ static enum dx_code print_list(struct watch *w, struct dx_err *err)
     free(w->json);
     w->json = text;
   } else if (cli->watch && cli_is_live())
-    draw(&w->now);
+    jobs_draw(&w->now);
   else
-    print_changed(w);
+    jobs_print_changed(w);
   (void)fflush(stdout);
   if (!w->again)
-    print_left_out(&w->now);
+    jobs_print_left_out(&w->now);
   w->again = true;
-  sort_rows(&w->now, by_key);
-  release_list(&w->before);
+  jobs_sort(&w->now, jobs_by_key);
+  jobs_release(&w->before);
   w->before = w->now;
   w->now = (struct list){.cli = w->before.cli};
   return code;
@@ -460,10 +461,10 @@ enum dx_code verb_jobs(struct cli *cli, struct dx_err *err)
   if (cli->watch)
     cli_stop_catch();
   do /* a signal, or a closed stdout, is not an error */
-    code = print_list(&w, err);
+    code = jobs_print(&w, err);
   while (code == DX_OK && cli->watch && cli_stop_wait(WATCH_MS));
-  release_list(&w.now);
-  release_list(&w.before);
+  jobs_release(&w.now);
+  jobs_release(&w.before);
   free(w.json);
   return code;
 }

@@ -13,14 +13,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cli/cupsd.h"
 #include "lib/base/buf.h"
 
 /* The default user of cupsd in most distributions. */
 #define CUPS_DEFAULT_USER "lp"
 
 /* Returns the number of lines. */
-static size_t print_lines(const char *prefix, const char *lines)
+static size_t load_print_lines(const char *prefix, const char *lines)
 {
   size_t len, count = 0;
 
@@ -43,9 +42,10 @@ enum dx_code cli_check(struct cli *cli, bool is_owner, size_t *ret_warnings,
     dx_config_free(&cli->config);
     cli->config = config;
     if (ret_warnings != NULL)
-      *ret_warnings = print_lines("warning: ", dx_buf_text(&notes.warnings));
+      *ret_warnings =
+          load_print_lines("warning: ", dx_buf_text(&notes.warnings));
   } else if (notes.mistake_count > 1) {
-    (void)print_lines("docextract: ", dx_buf_text(&notes.mistakes));
+    (void)load_print_lines("docextract: ", dx_buf_text(&notes.mistakes));
     (void)dx_fail(err, code, 0, "found %d errors in '%s'", notes.mistake_count,
                   cli->config_path);
   } else if (err->sys_errno == EACCES && cli->config == NULL &&
@@ -97,8 +97,8 @@ void cli_server_program(const char *name, char path[PATH_MAX])
 
 /* ---- the owner of the spool ---- */
 
-static enum dx_code stat_spool(const char *path, struct stat *ret_st,
-                               struct dx_err *err)
+static enum dx_code load_stat_spool(const char *path, struct stat *ret_st,
+                                    struct dx_err *err)
 {
   int e = lstat(path, ret_st) < 0     ? errno
           : !S_ISDIR(ret_st->st_mode) ? ENOTDIR
@@ -116,8 +116,8 @@ static enum dx_code stat_spool(const char *path, struct stat *ret_st,
                  path, strerror(e));
 }
 
-static enum dx_code wrong_owner(const char *spool_dir, uid_t uid,
-                                const char *backends, struct dx_err *err)
+static enum dx_code load_wrong_owner(const char *spool_dir, uid_t uid,
+                                     const char *backends, struct dx_err *err)
 {
   char owner[DX_USER_BYTES];
 
@@ -135,7 +135,7 @@ enum dx_code cli_become_owner(const struct cli *cli, struct dx_err *err)
   bool was_root = geteuid() == 0;
   const struct passwd *entry;
   struct stat st;
-  enum dx_code code = stat_spool(spool_dir, &st, err);
+  enum dx_code code = load_stat_spool(spool_dir, &st, err);
 
   if (code == DX_OK && was_root && dx_user() != NULL) {
     code = dx_user_enter(err);
@@ -147,7 +147,7 @@ enum dx_code cli_become_owner(const struct cli *cli, struct dx_err *err)
   if (code != DX_OK || st.st_uid == geteuid())
     return code;
   if (was_root)
-    return wrong_owner(spool_dir, st.st_uid, dx_user(), err);
+    return load_wrong_owner(spool_dir, st.st_uid, dx_user(), err);
   dx_user_name_of(st.st_uid, name);
   return dx_fail(err, DX_E_ACCESS, 0,
                  "no permission to use SpoolDir '%s'; run this command as root "
@@ -167,7 +167,7 @@ enum dx_code cli_open_spool(struct cli *cli, struct dx_err *err)
 
 /* ---- the user that cupsd runs backends as ---- */
 
-static void read_user(void *ctx, const char *name, const char *value)
+static void load_read_user(void *ctx, const char *name, const char *value)
 {
   if (strcasecmp(name, "User") == 0) /* the last one counts */
     (void)snprintf(ctx, DX_USER_BYTES, "%s", value);
@@ -180,9 +180,9 @@ enum dx_code cli_become_backend(const struct cli *cli, struct dx_err *err)
   char backends[DX_USER_BYTES] = "";
   const struct passwd *entry;
   struct stat st;
-  enum dx_code code = stat_spool(spool_dir, &st, err);
+  enum dx_code code = load_stat_spool(spool_dir, &st, err);
 
-  cupsd_directives(cups_files_fd, read_user, backends);
+  cupsd_directives(cups_files_fd, load_read_user, backends);
   if (code != DX_OK)
     return code;
   entry = backends[0] != '\0' ? getpwnam(backends) : NULL;
@@ -190,6 +190,6 @@ enum dx_code cli_become_backend(const struct cli *cli, struct dx_err *err)
       (entry != NULL ? entry->pw_uid == st.st_uid : st.st_uid != 0))
     return cli_become_owner(cli, err);
   /* Even if cupsd's user is root, these backends do not run as root. */
-  return wrong_owner(spool_dir, st.st_uid,
-                     entry != NULL ? backends : CUPS_DEFAULT_USER, err);
+  return load_wrong_owner(spool_dir, st.st_uid,
+                          entry != NULL ? backends : CUPS_DEFAULT_USER, err);
 }

@@ -74,8 +74,8 @@ static const struct option_row rows[] = {
 /* ---- help ---- */
 
 /* True if the verb accepts the option; NULL: if all verbs accept it. */
-static bool is_accepted_by(const struct option_row *row,
-                           const struct verb *verb)
+static bool usage_is_accepted_by(const struct option_row *row,
+                                 const struct verb *verb)
 {
   static const char everywhere[] = "[--verbose] [--help] [--version]";
   char text[64];
@@ -88,7 +88,7 @@ static bool is_accepted_by(const struct option_row *row,
 }
 
 /* The length of the arguments, which are before the options. */
-static int arguments_length(const struct verb *verb)
+static int usage_arguments_length(const struct verb *verb)
 {
   const char *options = strstr(verb->pattern, " [--");
 
@@ -98,15 +98,15 @@ static int arguments_length(const struct verb *verb)
                          : (int)strlen(verb->pattern);
 }
 
-static void print_line(const char *dashes, const char *name,
-                       const char *argument, int len, const char *help)
+static void usage_print_line(const char *dashes, const char *name,
+                             const char *argument, int len, const char *help)
 {
   printf("  %s%s %-*.*s %s\n", dashes, name,
          17 - (int)(strlen(dashes) + strlen(name)), len, argument, help);
 }
 
 /* first: how many fit on the first line */
-static void print_states(FILE *out, size_t first)
+static void usage_print_states(FILE *out, size_t first)
 {
   const char *word;
   size_t i;
@@ -117,7 +117,7 @@ static void print_states(FILE *out, size_t first)
 }
 
 /* verb: NULL for all of them */
-static void print_help(const struct verb *verb)
+static void usage_print_help(const struct verb *verb)
 {
   size_t i;
 
@@ -130,32 +130,32 @@ static void print_help(const struct verb *verb)
            verb->pattern[0] != '\0' ? " " : "", verb->pattern,
            toupper((unsigned char)verb->help[0]), verb->help + 1);
   for (i = 0; verb == NULL && i < VERB_COUNT; i++)
-    print_line("", verbs[i].name, verbs[i].pattern, arguments_length(&verbs[i]),
-               verbs[i].help);
+    usage_print_line("", verbs[i].name, verbs[i].pattern,
+                     usage_arguments_length(&verbs[i]), verbs[i].help);
   if (verb == NULL) {
     printf("\n");
   } else if (strstr(verb->pattern, "STATE") != NULL) {
     printf("STATE is one of:");
-    print_states(stdout, 6);
+    usage_print_states(stdout, 6);
     printf("\n");
   } else if (strstr(verb->pattern, "JOB") != NULL) {
     printf("JOB is a key from 'docextract jobs', at least its first %d "
            "digits, or a\nprint job such as chart-12.\n\n",
            CLI_KEY_LEAST);
   }
-  print_line("-", "c", "FILE", -1, "use this configuration file");
+  usage_print_line("-", "c", "FILE", -1, "use this configuration file");
   for (i = 0; i < ROW_COUNT; i++)
-    if (is_accepted_by(&rows[i], verb))
-      print_line("--", rows[i].name,
-                 rows[i].argument != NULL ? rows[i].argument : "", -1,
-                 rows[i].help);
+    if (usage_is_accepted_by(&rows[i], verb))
+      usage_print_line("--", rows[i].name,
+                       rows[i].argument != NULL ? rows[i].argument : "", -1,
+                       rows[i].help);
 }
 
 /* ---- the command line ---- */
 
 /* format: the error; NULL if it was printed. */
 __attribute__((format(printf, 2, 3), noreturn)) static void
-fail_usage(const struct verb *verb, const char *format, ...)
+usage_fail(const struct verb *verb, const char *format, ...)
 {
   va_list args;
 
@@ -172,7 +172,7 @@ fail_usage(const struct verb *verb, const char *format, ...)
 }
 
 /* Finds the verb of that name, or the only one that begins with it. */
-static const struct verb *find_verb(const char *name)
+static const struct verb *usage_find_verb(const char *name)
 {
   const struct verb *found = NULL;
   size_t i, count = 0, len = strlen(name);
@@ -193,11 +193,11 @@ static const struct verb *find_verb(const char *name)
     if (count == 0 || strncmp(verbs[i].name, name, len) == 0)
       fprintf(stderr, " %s", verbs[i].name);
   fputc('\n', stderr);
-  fail_usage(NULL, NULL);
+  usage_fail(NULL, NULL);
 }
 
 /* Options and arguments may be in any order. */
-static void read_options(struct cli *cli, int argc, char **argv)
+static void usage_read_options(struct cli *cli, int argc, char **argv)
 {
   struct option longs[ROW_COUNT + 1] = {{0}};
   int index, letter;
@@ -216,7 +216,7 @@ static void read_options(struct cli *cli, int argc, char **argv)
       continue;
     }
     if (letter != 0) /* getopt has printed it */
-      fail_usage(NULL, NULL);
+      usage_fail(NULL, NULL);
     field = (char *)cli + rows[index].offset;
     if (rows[index].argument != NULL)
       *(const char **)field = optarg;
@@ -225,27 +225,27 @@ static void read_options(struct cli *cli, int argc, char **argv)
   }
 }
 
-static void check_usage(const struct cli *cli, const struct verb *verb)
+static void usage_check(const struct cli *cli, const struct verb *verb)
 {
-  int len = arguments_length(verb);
+  int len = usage_arguments_length(verb);
   const char *word;
   size_t i;
 
   for (i = 0; i < ROW_COUNT; i++) {
     const void *field = (const char *)cli + rows[i].offset;
 
-    if (!is_accepted_by(&rows[i], verb) &&
+    if (!usage_is_accepted_by(&rows[i], verb) &&
         (rows[i].argument != NULL ? *(const char *const *)field != NULL
                                   : *(const bool *)field))
-      fail_usage(verb, "'%s' does not accept --%s", verb->name, rows[i].name);
+      usage_fail(verb, "'%s' does not accept --%s", verb->name, rows[i].name);
   }
   if (cli->arg_count > 0 ? len == 0 : len > 0 && verb->pattern[0] != '[')
-    fail_usage(verb, "'%s' takes %.*s", verb->name, len > 0 ? len : INT_MAX,
+    usage_fail(verb, "'%s' takes %.*s", verb->name, len > 0 ? len : INT_MAX,
                len > 0 ? verb->pattern : "no arguments");
   if (cli->json && cli->html)
-    fail_usage(verb, "--json and --html exclude each other");
+    usage_fail(verb, "--json and --html exclude each other");
   if (cli->older_than != NULL && dx_parse_duration(cli->older_than) < 0)
-    fail_usage(verb, "--older-than takes a number and s, m, h or d, "
+    usage_fail(verb, "--older-than takes a number and s, m, h or d, "
                      "such as 7d");
   i = 0;
   while (cli->state != NULL && (word = cli_state_word(i++)) != NULL)
@@ -254,26 +254,26 @@ static void check_usage(const struct cli *cli, const struct verb *verb)
   if (cli->state == NULL)
     return;
   fprintf(stderr, "docextract: unknown state; possible states:");
-  print_states(stderr, SIZE_MAX);
-  fail_usage(verb, NULL);
+  usage_print_states(stderr, SIZE_MAX);
+  usage_fail(verb, NULL);
 }
 
 /* ---- running ---- */
 
-static void log_line(enum dx_log_level level, const char *line)
+static void cli_log(enum dx_log_level level, const char *line)
 {
   static const char *const words[] = {"debug", "info", "warning", "error"};
 
   fprintf(stderr, "%s: %s\n", words[level], line);
 }
 
-static int run(const struct verb *verb, struct cli *cli)
+static int cli_run(const struct verb *verb, struct cli *cli)
 {
   struct dx_err err = {0};
   enum dx_code code;
 
   if (cli->verbose)
-    dx_log_to(log_line);
+    dx_log_to(cli_log);
   if (cli->config_path == NULL) {
     cli->config_path = dx_config_path();
     cli->config_from = getenv("CUPS_SERVERROOT") != NULL ? "CUPS_SERVERROOT"
@@ -300,19 +300,19 @@ int main(int argc, char **argv)
   (void)signal(SIGPIPE, SIG_IGN); /* a closed pipe must not end a job */
   (void)signal(SIGXFSZ, SIG_IGN); /* handled like a full disk */
   (void)setvbuf(stdout, NULL, _IOLBF, BUFSIZ);
-  read_options(&cli, argc, argv);
-  verb = optind < argc && !cli.version ? find_verb(argv[optind++]) : NULL;
+  usage_read_options(&cli, argc, argv);
+  verb = optind < argc && !cli.version ? usage_find_verb(argv[optind++]) : NULL;
   if (cli.version)
     printf("docextract %s\n", PACKAGE_VERSION);
   else if (cli.help)
-    print_help(verb);
+    usage_print_help(verb);
   if (cli.version || cli.help)
     return EX_OK;
   if (verb == NULL)
-    fail_usage(NULL, "missing command");
+    usage_fail(NULL, "missing command");
   cli.verb = verb->name;
   cli.args = argv + optind;
   cli.arg_count = (size_t)(argc - optind);
-  check_usage(&cli, verb);
-  return run(verb, &cli);
+  usage_check(&cli, verb);
+  return cli_run(verb, &cli);
 }

@@ -17,7 +17,7 @@ struct purge {
 };
 
 /* True if the job may be removed; otherwise counts the reason. */
-static bool may_remove(struct purge *p, const struct dx_job *job)
+static bool purge_may_remove(struct purge *p, const struct dx_job *job)
 {
   if (!dx_job_is_final(job) || dx_job_awaits_hook(job))
     p->unfinished++;
@@ -30,7 +30,7 @@ static bool may_remove(struct purge *p, const struct dx_job *job)
   return false;
 }
 
-static void say_nothing(const struct dx_message *message)
+static void purge_ignore(const struct dx_message *message)
 {
   (void)message;
 }
@@ -45,9 +45,9 @@ static enum dx_code purge_found(void *ctx, enum dx_spool_part part,
   (void)part;
   if (cli_stop_came()) {
     code = dx_fail(p->err, DX_E_STOPPED, 0, "stopped");
-  } else if (code == DX_OK && may_remove(p, job)) {
+  } else if (code == DX_OK && purge_may_remove(p, job)) {
     if (!p->cli->dry_run)
-      code = cli_request(p->cli, CLI_PATIENCE_MS, say_nothing, p->err,
+      code = cli_request(p->cli, CLI_PATIENCE_MS, purge_ignore, p->err,
                          "purge %s", job->key);
     p->removed += code == DX_OK;
     if (code == DX_E_JOB || code == DX_E_BUSY) { /* it has changed meanwhile */
@@ -59,14 +59,14 @@ static enum dx_code purge_found(void *ctx, enum dx_spool_part part,
   return code == DX_E_NOT_FOUND || code == DX_E_DAMAGED ? DX_OK : code;
 }
 
-static void print_kept(size_t count, const char *why)
+static void purge_print_kept(size_t count, const char *why)
 {
   if (count > 0)
     printf("Kept %zu: %s\n", count, why);
 }
 
 /* Removes a job that was named on the command line. */
-static enum dx_code purge_one(void *ctx, const char *text, struct dx_err *err)
+static enum dx_code purge_named(void *ctx, const char *text, struct dx_err *err)
 {
   struct purge *p = ctx;
   char key[DX_KEY_BYTES];
@@ -76,7 +76,7 @@ static enum dx_code purge_one(void *ctx, const char *text, struct dx_err *err)
   p->recent = 0;
   if (code == DX_OK)
     code = cli_read_job(p->cli, key, &job, err);
-  if (code == DX_E_NOT_FOUND || (code == DX_OK && !may_remove(p, job)))
+  if (code == DX_E_NOT_FOUND || (code == DX_OK && !purge_may_remove(p, job)))
     code = p->recent > 0
                ? dx_fail(err, DX_E_JOB, 0, "job %s is too recent", key)
                : dx_fail(err, DX_E_JOB, 0,
@@ -104,13 +104,13 @@ enum dx_code verb_purge(struct cli *cli, struct dx_err *err)
     p.least_ms = cli->config->keep_jobs_ms;
   cli_stop_catch();
   if (cli->arg_count > 0)
-    return cli_each_argument(cli, purge_one, &p, err);
+    return cli_each_argument(cli, purge_named, &p, err);
   code = cli_each_job(cli, purge_found, &p, err);
   printf("%s %zu finished job%s\n", cli->dry_run ? "Would remove" : "Removed",
          p.removed, p.removed == 1 ? "" : "s");
-  print_kept(p.unfinished, "unfinished");
-  print_kept(p.recent, "too recent");
-  print_kept(p.failed, "failed, with their documents; cancel one with: "
-                       "docextract cancel JOB");
+  purge_print_kept(p.unfinished, "unfinished");
+  purge_print_kept(p.recent, "too recent");
+  purge_print_kept(p.failed, "failed, with their documents; cancel one with: "
+                             "docextract cancel JOB");
   return code;
 }

@@ -22,7 +22,6 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include "cli/cupsd.h"
 #include "lib/base/buf.h"
 #include "lib/base/clock.h"
 #include "lib/base/fs.h"
@@ -34,14 +33,15 @@
 #define MIB 1048576
 
 /* "E_NET (transient)" */
-static void print_code(enum dx_code code)
+static void report_print_code(enum dx_code code)
 {
   printf("%s (%s)", dx_code_name(code), dx_class_word(dx_class_of(code)));
 }
 
 /* Runs a program, and keeps the beginning of its output until it ends or RUN_MS
  * has passed. False if it cannot be started. */
-static bool run_program(const char *const *words, struct dx_buf *ret_output)
+static bool report_run_program(const char *const *words,
+                               struct dx_buf *ret_output)
 {
   int64_t end_ms = dx_monotonic_ms() + RUN_MS, left_ms = RUN_MS;
   char *const none[] = {NULL};
@@ -73,11 +73,11 @@ static bool run_program(const char *const *words, struct dx_buf *ret_output)
 /* ---- versions ---- */
 
 /* Prints the `--version` line: only the program knows its libraries. */
-static void print_program(const char *path, const char *name)
+static void report_print_program(const char *path, const char *name)
 {
   const char *const words[] = {path, "--version", NULL};
   struct dx_buf output = {0};
-  bool is_started = run_program(words, &output);
+  bool is_started = report_run_program(words, &output);
   const char *line = dx_buf_text(&output);
 
   if (strncmp(line, name, strlen(name)) == 0)
@@ -88,7 +88,7 @@ static void print_program(const char *path, const char *name)
   dx_buf_release(&output);
 }
 
-static void print_versions(void)
+static void report_print_versions(void)
 {
   const char *agent = cupsUserAgent(); /* "CUPS/2.4.2 (...) IPP/2.0" */
   FILE *file = fopen("/etc/os-release", "re");
@@ -97,8 +97,8 @@ static void print_versions(void)
 
   printf("Versions\n  docextract %s\n", PACKAGE_VERSION);
   cli_server_program("filter/todocextract", path);
-  print_program(path, "todocextract");
-  print_program(dx_docextractd_path(), "docextractd");
+  report_print_program(path, "todocextract");
+  report_print_program(dx_docextractd_path(), "docextractd");
   printf("  lib%.*s\n", (int)strcspn(agent, " "), agent);
   while (file != NULL && fgets(line, sizeof(line), file) != NULL)
     if (sscanf(line, "PRETTY_NAME=\"%255[^\"\n]", system) == 1)
@@ -111,7 +111,7 @@ static void print_versions(void)
 
 /* ---- queues ---- */
 
-static void print_queues(const struct cli *cli)
+static void report_print_queues(const struct cli *cli)
 {
   const struct dx_config *config = cli->config;
   struct queues queues;
@@ -142,7 +142,7 @@ static void print_queues(const struct cli *cli)
 
 /* ---- directories ---- */
 
-static void print_directory(const char *name, const char *path)
+static void report_print_directory(const char *name, const char *path)
 {
   struct dx_err err = {.code = DX_OK};
   enum dx_code code = dx_fs_probe(path, &err);
@@ -152,7 +152,7 @@ static void print_directory(const char *name, const char *path)
   if (code == DX_OK)
     printf("ok");
   else
-    print_code(code);
+    report_print_code(code);
   if (err.sys_errno != 0)
     printf(": %s", strerror(err.sys_errno));
   if (statvfs(path, &st) == 0)
@@ -162,23 +162,23 @@ static void print_directory(const char *name, const char *path)
   printf("\n");
 }
 
-static void print_directories(const struct dx_config *config)
+static void report_print_directories(const struct dx_config *config)
 {
   char name[32];
   size_t i;
 
   printf("\nDirectories\n");
-  print_directory("SpoolDir", config->spool_dir);
+  report_print_directory("SpoolDir", config->spool_dir);
   for (i = 0; i < config->service_count; i++) {
     (void)snprintf(name, sizeof(name), "ResultsDir %zu", i + 1);
-    print_directory(name, config->services[i].results_dir);
+    report_print_directory(name, config->services[i].results_dir);
   }
-  print_directory("/var/tmp", "/var/tmp"); /* of submit */
+  report_print_directory("/var/tmp", "/var/tmp"); /* of submit */
 }
 
 /* ---- tests ---- */
 
-static void print_clock(const char *text)
+static void report_print_clock(const char *text)
 {
   const char *clock = strstr(text, DX_HELLO_CLOCK);
   long long seconds;
@@ -192,7 +192,7 @@ static void print_clock(const char *text)
 
 /* Prints only whether a step of `hello` succeeded. Addresses and texts of the
  * service are omitted. */
-static void print_step(const struct dx_message *message)
+static void report_print_step(const struct dx_message *message)
 {
 #define X(function, name) DX_HELLO_OK name, DX_HELLO_FAILED name,
   static const char *const steps[] = {DX_HELLO_STEPS(X)};
@@ -202,7 +202,7 @@ static void print_step(const struct dx_message *message)
 
   if (message->verb != DX_VERB_LINE)
     return;
-  print_clock(text);
+  report_print_clock(text);
   if (strncmp(text, DX_HELLO_NO_RESULTS, strlen(DX_HELLO_NO_RESULTS)) == 0)
     printf("  %s\n", DX_HELLO_NO_RESULTS);
   for (i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
@@ -214,19 +214,19 @@ static void print_step(const struct dx_message *message)
 }
 
 /* Runs the tests of `docextract hello`. */
-static void test_services(const struct cli *cli)
+static void report_test_services(const struct cli *cli)
 {
   struct dx_err err;
   size_t i;
 
   for (i = 0; i < cli->config->service_count; i++) {
     printf("\nTest of service %zu\n", i + 1);
-    if (cli_request(cli, CLI_PATIENCE_MS, print_step, &err, "hello %s",
+    if (cli_request(cli, CLI_PATIENCE_MS, report_print_step, &err, "hello %s",
                     cli->config->services[i].name) == DX_OK)
       continue;
-    print_clock(err.text);
+    report_print_clock(err.text);
     printf("  ");
-    print_code(err.code);
+    report_print_code(err.code);
     printf("%s%s\n", err.sys_errno != 0 ? ": " : "",
            err.sys_errno != 0 ? strerror(err.sys_errno) : "");
   }
@@ -243,8 +243,8 @@ struct count {
   size_t uploads[DX_CODE_COUNT], ends[DX_CODE_COUNT];
 };
 
-static enum dx_code count_job(void *ctx, enum dx_spool_part part,
-                              const char *name)
+static enum dx_code report_count_job(void *ctx, enum dx_spool_part part,
+                                     const char *name)
 {
   struct count *c = ctx;
   struct dx_job *job;
@@ -268,20 +268,21 @@ static enum dx_code count_job(void *ctx, enum dx_spool_part part,
   return DX_OK;
 }
 
-static void print_counts(const char *what, const size_t counts[DX_CODE_COUNT])
+static void report_print_counts(const char *what,
+                                const size_t counts[DX_CODE_COUNT])
 {
   size_t i;
 
   for (i = DX_OK + 1; i < DX_CODE_COUNT; i++)
     if (counts[i] > 0) {
       printf("  %s ", what);
-      print_code((enum dx_code)i);
+      report_print_code((enum dx_code)i);
       printf(" %zu\n", counts[i]);
     }
 }
 
 /* code: of the attempt to become the owner of the spool */
-static void print_jobs(struct cli *cli, enum dx_code code)
+static void report_print_jobs(struct cli *cli, enum dx_code code)
 {
   struct count c = {.cli = cli};
   struct dx_err err;
@@ -292,7 +293,7 @@ static void print_jobs(struct cli *cli, enum dx_code code)
   if (code == DX_OK)
     code = dx_spool_open(cli->config->spool_dir, &cli->spool, &err);
   if (code == DX_OK)
-    code = cli_each_job(cli, count_job, &c, &err);
+    code = cli_each_job(cli, report_count_job, &c, &err);
   if (code != DX_OK) {
     printf("  cannot be read: %s\n", dx_code_name(code));
     return;
@@ -305,10 +306,10 @@ static void print_jobs(struct cli *cli, enum dx_code code)
   for (i = 0; cli_state_word(i) != NULL; i++) {
     (void)snprintf(what, sizeof(what),
                    "message of %s jobs:", cli_state_word(i));
-    print_counts(what, c.messages[i]);
+    report_print_counts(what, c.messages[i]);
   }
-  print_counts("storage:", c.uploads);
-  print_counts("ended with", c.ends);
+  report_print_counts("storage:", c.uploads);
+  report_print_counts("ended with", c.ends);
 }
 
 /* ---- logs ---- */
@@ -348,28 +349,28 @@ static const char *const journal_patterns[PATTERNS] = {
     "^([0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:]+[-+][0-9:]+) .*[ :]" CODE};
 #undef X
 
-static void read_log_path(void *ctx, const char *name, const char *value)
+static void report_read_log_path(void *ctx, const char *name, const char *value)
 {
   if (strcasecmp(name, "ErrorLog") == 0)
     (void)snprintf(ctx, PATH_BYTES, "%s", value);
 }
 
 /* Opened with the rights of the caller; NULL: not available. */
-static FILE *open_log(const char *config_path)
+static FILE *report_open_log(const char *config_path)
 {
   char path[PATH_BYTES] = DEFAULT_LOG;
   int fd;
 
-  cupsd_directives(cupsd_open(config_path, "cups-files.conf"), read_log_path,
-                   path);
+  cupsd_directives(cupsd_open(config_path, "cups-files.conf"),
+                   report_read_log_path, path);
   /* it may be "syslog" */
   fd = path[0] == '/' ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
   return fd >= 0 ? fdopen(fd, "r") : NULL;
 }
 
 /* Joins the groups of a line that are not part of another one. */
-static void join_groups(const char *line, const regmatch_t at[GROUPS],
-                        char text[LOG_LINE_BYTES])
+static void report_join_groups(const char *line, const regmatch_t at[GROUPS],
+                               char text[LOG_LINE_BYTES])
 {
   size_t i, len = 0;
   int end = 0;
@@ -384,7 +385,7 @@ static void join_groups(const char *line, const regmatch_t at[GROUPS],
 }
 
 /* Prints the last lines of these forms. Closes the file. */
-static void print_log(FILE *file, const char *const patterns[PATTERNS])
+static void report_print_log(FILE *file, const char *const patterns[PATTERNS])
 {
   regex_t expressions[PATTERNS];
   regmatch_t at[GROUPS];
@@ -403,7 +404,7 @@ static void print_log(FILE *file, const char *const patterns[PATTERNS])
     line[strcspn(line, "\n")] = '\0';
     for (i = 0; i < compiled; i++)
       if (regexec(&expressions[i], line, GROUPS, at, 0) == 0) {
-        join_groups(line, at, kept[count++ % LINES]);
+        report_join_groups(line, at, kept[count++ % LINES]);
         break;
       }
   }
@@ -419,7 +420,8 @@ static void print_log(FILE *file, const char *const patterns[PATTERNS])
 /* Asks the service manager, with the rights of the caller, because only some
  * users can read its journal. docextractd has no unit if it is started on
  * demand. */
-static void ask_systemd(struct dx_buf *ret_unit, struct dx_buf *ret_journal)
+static void report_ask_systemd(struct dx_buf *ret_unit,
+                               struct dx_buf *ret_journal)
 {
   static const char *const show[] = {
       "/usr/bin/systemctl",
@@ -440,12 +442,12 @@ static void ask_systemd(struct dx_buf *ret_unit, struct dx_buf *ret_journal)
                                         "SYSLOG_IDENTIFIER=docextractd",
                                         NULL};
 
-  (void)run_program(show, ret_unit);
-  (void)run_program(journal, ret_journal);
+  (void)report_run_program(show, ret_unit);
+  (void)report_run_program(journal, ret_journal);
 }
 
-static void print_docextractd(const struct cli *cli, const char *unit,
-                              struct dx_buf *journal)
+static void report_print_docextractd(const struct cli *cli, const char *unit,
+                                     struct dx_buf *journal)
 {
   size_t len;
 
@@ -456,9 +458,9 @@ static void print_docextractd(const struct cli *cli, const char *unit,
     len = strcspn(unit, "\n");
     printf("  %.*s\n", (int)len, unit);
   }
-  print_log(journal->len > 0 ? fmemopen(journal->data, journal->len, "r")
-                             : NULL,
-            journal_patterns);
+  report_print_log(journal->len > 0 ? fmemopen(journal->data, journal->len, "r")
+                                    : NULL,
+                   journal_patterns);
 }
 
 /* ---- the verb ---- */
@@ -469,17 +471,17 @@ static void print_docextractd(const struct cli *cli, const char *unit,
  * error. */
 enum dx_code verb_report(struct cli *cli, struct dx_err *err)
 {
-  FILE *log = open_log(cli->config_path);
+  FILE *log = report_open_log(cli->config_path);
   struct dx_buf unit = {0}, journal = {0};
   struct dx_err why, ignored;
   enum dx_code code, spool;
 
-  ask_systemd(&unit, &journal);
+  report_ask_systemd(&unit, &journal);
   code = cli_load(cli, &why);
   spool = code == DX_OK ? cli_become_owner(cli, &ignored) : code;
   if (geteuid() == 0 && dx_user_become(DX_NOBODY, DX_NOBODY, err) != DX_OK)
     return err->code;
-  print_versions();
+  report_print_versions();
   printf("\nConfiguration\n");
   if (code == DX_OK)
     dx_config_print_anonymous(cli->config, stdout);
@@ -487,15 +489,15 @@ enum dx_code verb_report(struct cli *cli, struct dx_err *err)
     printf("  cannot be used: %s; %s\n", dx_code_name(code),
            why.sys_errno == EACCES ? "run this command as root"
                                    : "see: docextract config");
-  print_queues(cli);
-  print_jobs(cli, spool);
-  print_docextractd(cli, dx_buf_text(&unit), &journal);
+  report_print_queues(cli);
+  report_print_jobs(cli, spool);
+  report_print_docextractd(cli, dx_buf_text(&unit), &journal);
   if (code == DX_OK) {
-    print_directories(cli->config);
-    test_services(cli);
+    report_print_directories(cli->config);
+    report_test_services(cli);
   }
   printf("\ncupsd\n");
-  print_log(log, cupsd_patterns);
+  report_print_log(log, cupsd_patterns);
   dx_buf_release(&unit);
   dx_buf_release(&journal);
   return fflush(stdout) == 0 ? DX_OK

@@ -3,18 +3,18 @@
  * page. The service defines the fields, so this file only knows the structure
  * of a measurement and the fields of a patient.
  *
- * All data is untrusted. On the page it is only printed by print_text().
+ * All data is untrusted. On the page it is only printed by page_print_text().
  * Positions are attributes of SVG, because the policy of the page forbids
  * styles in attributes, and backgrounds are not printed on paper.
  */
-#include "cli/result.h"
+#include "cli/cli.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/cli.h"
+#include "lib/base/json.h"
 #include "lib/base/policy.h"
 #include "lib/base/utf8.h"
 
@@ -68,8 +68,8 @@ static const char *const patient_fields[PATIENT_FIELDS + 1] = {
 
 /* Returns the first of these members that is not in `known`, which ends with
  * NULL; NULL: there is none. */
-static const struct dx_json *next_other(const struct dx_json *member,
-                                        const char *const *known)
+static const struct dx_json *result_next_other(const struct dx_json *member,
+                                               const char *const *known)
 {
   size_t i = 0;
 
@@ -81,14 +81,14 @@ static const struct dx_json *next_other(const struct dx_json *member,
   return member;
 }
 
-static const struct dx_json *next_row(const struct dx_json *member)
+static const struct dx_json *result_next_row(const struct dx_json *member)
 {
-  return next_other(member, patient_fields);
+  return result_next_other(member, patient_fields);
 }
 
 /* True for a value, and for an object or array that contains one. A result is
  * at most DX_JSON_DEPTH_MAX deep. */
-static bool has_value(const struct dx_json *json)
+static bool result_has_value(const struct dx_json *json)
 {
   const struct dx_json *child =
       dx_json_is_array(json) ? dx_json_first(json) : dx_json_first_member(json);
@@ -97,20 +97,20 @@ static bool has_value(const struct dx_json *json)
 
   if (text != NULL || dx_json_bool(json, &yes))
     return text == NULL || text[0] != '\0';
-  while (child != NULL && !has_value(child))
+  while (child != NULL && !result_has_value(child))
     child = dx_json_next(child);
   return child != NULL;
 }
 
-static bool is_empty(const struct dx_json *results)
+static bool result_is_empty(const struct dx_json *results)
 {
   const struct dx_json *data = dx_json_get(results, "medical_data");
 
-  return dx_json_first_member(data) == NULL || !has_value(data);
+  return dx_json_first_member(data) == NULL || !result_has_value(data);
 }
 
 /* A value in one line; an object or array refers to --json. */
-static const char *text_of(const struct dx_json *json)
+static const char *result_text_of(const struct dx_json *json)
 {
   const char *text = dx_json_string(json);
   bool yes;
@@ -123,16 +123,17 @@ static const char *text_of(const struct dx_json *json)
 }
 
 /* An object with a value is a measurement; anything else is a value itself. */
-static struct result_row make_row(const struct dx_json *member)
+static struct result_row result_make_row(const struct dx_json *member)
 {
   const struct dx_json *value = dx_json_get(member, "value");
   const struct dx_json *other = value != NULL ? member : NULL;
   const struct dx_json *range = dx_json_get(other, "range");
   struct result_row row = {
-      .text = {dx_json_name(member), text_of(value != NULL ? value : member),
-               text_of(dx_json_get(other, "measurement_unit")),
-               text_of(dx_json_get(range, "min")),
-               text_of(dx_json_get(range, "max"))}};
+      .text = {dx_json_name(member),
+               result_text_of(value != NULL ? value : member),
+               result_text_of(dx_json_get(other, "measurement_unit")),
+               result_text_of(dx_json_get(range, "min")),
+               result_text_of(dx_json_get(range, "max"))}};
   size_t i;
 
   for (i = 0; i < COLUMNS; i++)
@@ -178,7 +179,7 @@ static void table_patient(const struct dx_json *document)
     if (field == NULL)
       continue;
     printf("%s", before[i]);
-    (void)cli_print_plain(text_of(field), SIZE_MAX);
+    (void)cli_print_plain(result_text_of(field), SIZE_MAX);
   }
   printf("\n");
 }
@@ -187,7 +188,7 @@ static void table_rows(const struct dx_json *document)
 {
   static const struct result_row header = {
       .text = {"FIELD", "VALUE", "UNIT", "MIN", "MAX"}, .mark = ""};
-  const struct dx_json *first = next_row(dx_json_first_member(document));
+  const struct dx_json *first = result_next_row(dx_json_first_member(document));
   const struct dx_json *member;
   size_t width[COLUMNS], i;
 
@@ -195,16 +196,16 @@ static void table_rows(const struct dx_json *document)
     return;
   for (i = 0; i < COLUMNS; i++)
     width[i] = cli_count_characters(header.text[i]);
-  for (member = first; member; member = next_row(dx_json_next(member))) {
-    const struct result_row row = make_row(member);
+  for (member = first; member; member = result_next_row(dx_json_next(member))) {
+    const struct result_row row = result_make_row(member);
 
     for (i = 0; i < COLUMNS; i++)
       if (cli_count_characters(row.text[i]) > width[i])
         width[i] = cli_count_characters(row.text[i]);
   }
   table_row(&header, width);
-  for (member = first; member; member = next_row(dx_json_next(member))) {
-    const struct result_row row = make_row(member);
+  for (member = first; member; member = result_next_row(dx_json_next(member))) {
+    const struct result_row row = result_make_row(member);
 
     table_row(&row, width);
   }
@@ -214,14 +215,14 @@ void result_print_table(const struct dx_json *results)
 {
   const struct dx_json *document =
       dx_json_first_member(dx_json_get(results, "medical_data"));
-  const char *name = text_of(dx_json_get(results, "case_name"));
+  const char *name = result_text_of(dx_json_get(results, "case_name"));
 
   printf("Case ");
-  (void)cli_print_plain(text_of(dx_json_get(results, "id")), SIZE_MAX);
+  (void)cli_print_plain(result_text_of(dx_json_get(results, "id")), SIZE_MAX);
   printf("%s", name[0] != '\0' ? ": " : "");
   (void)cli_print_plain(name, SIZE_MAX);
   printf("\n");
-  if (is_empty(results)) {
+  if (result_is_empty(results)) {
     printf("Nothing was found in it\n");
     return;
   }
@@ -251,7 +252,7 @@ void result_end_page(void)
 }
 
 /* Like cli_print_plain(), but escapes markup and quotation marks. */
-static void print_text(const char *text)
+static void page_print_text(const char *text)
 {
   static const char special[] = "&<>\"'";
   static const char *const escapes[] = {"&amp;", "&lt;", "&gt;", "&quot;",
@@ -267,61 +268,61 @@ static void print_text(const char *text)
 }
 
 /* Isolates right-to-left text, so that it does not move adjacent text. */
-static void print_apart(const char *text)
+static void page_print_apart(const char *text)
 {
   printf("<bdi>");
-  print_text(text);
+  page_print_text(text);
   printf("</bdi>");
 }
 
 void result_print_note(const char *text)
 {
   printf("<p class=\"note\">");
-  print_text(text);
+  page_print_text(text);
   printf("</p>\n");
 }
 
-static void print_value(const struct dx_json *value);
+static void page_print_value(const struct dx_json *value);
 
-static void print_members(const struct dx_json *object,
-                          const char *const *known)
+static void page_print_members(const struct dx_json *object,
+                               const char *const *known)
 {
   const struct dx_json *member =
-      next_other(dx_json_first_member(object), known);
+      result_next_other(dx_json_first_member(object), known);
 
   if (member == NULL)
     return;
   printf("<ul>");
-  for (; member; member = next_other(dx_json_next(member), known)) {
+  for (; member; member = result_next_other(dx_json_next(member), known)) {
     printf("<li>");
-    print_apart(dx_json_name(member));
+    page_print_apart(dx_json_name(member));
     printf(": ");
-    print_value(member);
+    page_print_value(member);
     printf("</li>");
   }
   printf("</ul>");
 }
 
 /* Recursive; cJSON limits the depth. */
-static void print_value(const struct dx_json *value)
+static void page_print_value(const struct dx_json *value)
 {
   static const char *const none[] = {NULL};
   const struct dx_json *item = dx_json_first(value);
   bool yes;
 
   if (dx_json_first_member(value) != NULL) {
-    print_members(value, none);
+    page_print_members(value, none);
   } else if (item != NULL) {
     printf("<ul>");
     for (; item != NULL; item = dx_json_next(item)) {
       printf("<li>");
-      print_value(item);
+      page_print_value(item);
       printf("</li>");
     }
     printf("</ul>");
   } else if (dx_json_string(value) != NULL || dx_json_is_null(value) ||
              dx_json_bool(value, &yes)) {
-    print_apart(text_of(value));
+    page_print_apart(result_text_of(value));
   } else if (value != NULL) {
     printf("(empty)");
   }
@@ -334,7 +335,7 @@ static void print_value(const struct dx_json *value)
 
 /* The row contains the same information as text, because screen readers skip
  * the bar. No bar is printed for a range that cannot be drawn. */
-static void print_bar(const struct result_row *row)
+static void page_print_bar(const struct result_row *row)
 {
   const long double *number = row->number;
   long double min = number[MIN], max = number[MAX];
@@ -358,24 +359,24 @@ static void page_measurement(const struct dx_json *member)
   static const char *const shown[] = {"value", "measurement_unit", "range",
                                       NULL};
   static const char *const limits[] = {"min", "max", NULL};
-  const struct result_row row = make_row(member);
+  const struct result_row row = result_make_row(member);
   const struct dx_json *range = dx_json_get(member, "range");
 
   printf("<td class=\"n%s\">", row.mark[0] != '\0' ? " out" : "");
-  print_value(dx_json_get(member, "value"));
+  page_print_value(dx_json_get(member, "value"));
   printf("</td><td class=\"u\">");
-  print_value(dx_json_get(member, "measurement_unit"));
-  print_members(member, shown);
+  page_print_value(dx_json_get(member, "measurement_unit"));
+  page_print_members(member, shown);
   printf("</td><td class=\"n\">");
-  print_value(dx_json_get(range, "min"));
+  page_print_value(dx_json_get(range, "min"));
   printf("</td><td>");
-  print_bar(&row);
+  page_print_bar(&row);
   if (dx_json_first_member(range) != NULL) /* other members of the range */
-    print_members(range, limits);
+    page_print_members(range, limits);
   else
-    print_value(range);
+    page_print_value(range);
   printf("</td><td>");
-  print_value(dx_json_get(range, "max"));
+  page_print_value(dx_json_get(range, "max"));
   printf("</td><td class=\"mark\">%s%s</td>",
          row.mark[0] == 'l'   ? "▼ "
          : row.mark[0] == 'h' ? "▲ "
@@ -385,7 +386,8 @@ static void page_measurement(const struct dx_json *member)
 
 static void page_rows(const struct dx_json *document)
 {
-  const struct dx_json *member = next_row(dx_json_first_member(document));
+  const struct dx_json *member =
+      result_next_row(dx_json_first_member(document));
 
   if (member == NULL)
     return;
@@ -395,15 +397,15 @@ static void page_rows(const struct dx_json *document)
          "<th scope=\"col\" class=\"n\">Min</th>"
          "<th scope=\"col\">Range</th><th scope=\"col\">Max</th>"
          "<th scope=\"col\">Out of range</th></tr></thead>\n<tbody>\n");
-  for (; member != NULL; member = next_row(dx_json_next(member))) {
+  for (; member != NULL; member = result_next_row(dx_json_next(member))) {
     printf("<tr><th scope=\"row\">");
-    print_apart(dx_json_name(member));
+    page_print_apart(dx_json_name(member));
     printf("</th>");
     if (dx_json_get(member, "value") != NULL) {
       page_measurement(member);
     } else {
       printf("<td colspan=\"6\">");
-      print_value(member);
+      page_print_value(member);
       printf("</td>");
     }
     printf("</tr>\n");
@@ -424,7 +426,7 @@ static void page_patient(const struct dx_json *document)
     if (field == NULL)
       continue;
     printf("<div><dt>%s</dt><dd>", labels[i]);
-    print_value(field);
+    page_print_value(field);
     printf("</dd></div>");
   }
   printf("</dl>\n");
@@ -438,23 +440,23 @@ void result_print_page(const struct dx_json *results)
   const struct dx_json *document = dx_json_first_member(data);
 
   printf("<section>\n<h2>Case ");
-  print_apart(text_of(dx_json_get(results, "case_name")));
+  page_print_apart(result_text_of(dx_json_get(results, "case_name")));
   printf(" <small>");
-  print_apart(text_of(dx_json_get(results, "id")));
+  page_print_apart(result_text_of(dx_json_get(results, "id")));
   printf("</small></h2>\n");
-  print_members(results, known);
-  if (is_empty(results))
+  page_print_members(results, known);
+  if (result_is_empty(results))
     printf("<p>Nothing was found in it</p>\n");
   for (; document != NULL; document = dx_json_next(document)) {
     printf("<h3>Document ");
-    print_apart(dx_json_name(document));
+    page_print_apart(dx_json_name(document));
     printf("</h3>\n");
     if (dx_json_first_member(document) != NULL) {
       page_patient(document);
       page_rows(document);
     } else { /* it may not be an object */
       printf("<p>");
-      print_value(document);
+      page_print_value(document);
       printf("</p>\n");
     }
   }

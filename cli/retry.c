@@ -10,15 +10,16 @@
 #include <string.h>
 
 /* True if CUPS may still run the print job: its own commands must be used. */
-static bool is_of_cups(const struct dx_job *job)
+static bool retry_is_of_cups(const struct dx_job *job)
 {
   return job->print.backend != DX_BACKEND_NONE &&
          job->print.backend != DX_BACKEND_LEFT && !dx_job_is_undecided(job);
 }
 
 /* Tells a user who may not use the spool what to do instead. */
-static enum dx_code advise_user(const char *verb, const struct dx_job *job,
-                                struct dx_err *err)
+static enum dx_code retry_advise_user(const char *verb,
+                                      const struct dx_job *job,
+                                      struct dx_err *err)
 {
   size_t good = dx_job_count(job, DX_ST_EXTRACTED);
   bool is_retry = strcmp(verb, "retry") == 0;
@@ -33,7 +34,7 @@ static enum dx_code advise_user(const char *verb, const struct dx_job *job,
   else if (!is_retry && dx_job_is_finished(job))
     printf("Job %s had already finished: %zu of %zu documents extracted\n",
            job->key, good, job->submission_count);
-  else if (is_of_cups(job))
+  else if (retry_is_of_cups(job))
     return is_retry
                ? dx_fail(err, DX_E_JOB, 0,
                          "this is print job %s; if CUPS holds it: lp -i %s -H "
@@ -53,7 +54,7 @@ static enum dx_code advise_user(const char *verb, const struct dx_job *job,
   return DX_OK;
 }
 
-static enum dx_code request_one(void *ctx, const char *text, struct dx_err *err)
+static enum dx_code retry_one(void *ctx, const char *text, struct dx_err *err)
 {
   struct cli *cli = ctx;
   char key[DX_KEY_BYTES];
@@ -67,12 +68,12 @@ static enum dx_code request_one(void *ctx, const char *text, struct dx_err *err)
   if (code == DX_OK)
     code = cli_read_job(cli, key, &job, err);
   if (code == DX_OK)
-    code = advise_user(cli->verb, job, err);
+    code = retry_advise_user(cli->verb, job, err);
   dx_job_free(&job);
   return code;
 }
 
-static enum dx_code request_all(struct cli *cli, struct dx_err *err)
+static enum dx_code retry_all(struct cli *cli, struct dx_err *err)
 {
   const struct dx_service *service;
   enum dx_code code = cli_open_jobs(cli, err);
@@ -80,15 +81,15 @@ static enum dx_code request_all(struct cli *cli, struct dx_err *err)
   if (code == DX_OK && cli->service != NULL)
     code = cli_service(cli, &service, err);
   cli_stop_catch();
-  return code == DX_OK ? cli_each_argument(cli, request_one, cli, err) : code;
+  return code == DX_OK ? cli_each_argument(cli, retry_one, cli, err) : code;
 }
 
 enum dx_code verb_retry(struct cli *cli, struct dx_err *err)
 {
-  return request_all(cli, err);
+  return retry_all(cli, err);
 }
 
 enum dx_code verb_cancel(struct cli *cli, struct dx_err *err)
 {
-  return request_all(cli, err);
+  return retry_all(cli, err);
 }

@@ -14,7 +14,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/result.h"
 #include "lib/base/buf.h"
 #include "lib/base/digest.h"
 #include "lib/base/fs.h"
@@ -32,7 +31,7 @@ struct show {
 /* ---- a result ---- */
 
 /* Begins the page with its first line, so that no page is empty. */
-static void begin_page(struct show *s)
+static void show_begin_page(struct show *s)
 {
   if (!s->has_page)
     result_begin_page();
@@ -41,7 +40,7 @@ static void begin_page(struct show *s)
 
 /* Prints what is missing, on stderr and on the page. */
 __attribute__((format(printf, 2, 3))) static void
-print_note(struct show *s, const char *format, ...)
+show_print_note(struct show *s, const char *format, ...)
 {
   char text[DX_REASON_BYTES + 128];
   va_list args;
@@ -51,13 +50,14 @@ print_note(struct show *s, const char *format, ...)
   va_end(args);
   fprintf(stderr, "docextract: %s\n", text);
   if (s->cli->html) {
-    begin_page(s);
+    show_begin_page(s);
     result_print_note(text);
   }
 }
 
-static enum dx_code print_result(struct show *s, const struct dx_buf *content,
-                                 struct dx_err *err)
+static enum dx_code show_print_result(struct show *s,
+                                      const struct dx_buf *content,
+                                      struct dx_err *err)
 {
   struct dx_json *root = NULL;
   enum dx_code code = s->cli->json ? DX_OK : result_parse(content, &root, err);
@@ -69,7 +69,7 @@ static enum dx_code print_result(struct show *s, const struct dx_buf *content,
   if (s->cli->json) {
     cli_print_bytes(dx_buf_text(content), content->len);
   } else if (s->cli->html) {
-    begin_page(s);
+    show_begin_page(s);
     result_print_page(dx_json_get(root, "results"));
   } else {
     result_print_table(dx_json_get(root, "results"));
@@ -110,7 +110,7 @@ static enum dx_code show_file(struct show *s, const char *path,
                    "docextract jobs",
                    path);
   if (code == DX_OK)
-    code = print_result(s, &content, err);
+    code = show_print_result(s, &content, err);
   dx_buf_release(&content);
   return code;
 }
@@ -119,9 +119,10 @@ static enum dx_code show_file(struct show *s, const char *path,
 
 /* Reads a result from the results directory, or from the job directory if it is
  * not delivered yet. */
-static enum dx_code read_result(struct show *s, const struct dx_submission *sub,
-                                size_t index, const char *name,
-                                struct dx_buf *content, struct dx_err *err)
+static enum dx_code show_read_result(struct show *s,
+                                     const struct dx_submission *sub,
+                                     size_t index, const char *name,
+                                     struct dx_buf *content, struct dx_err *err)
 {
   const char *results_dir = cli_results_dir(s->cli, sub);
   char stored[DX_FILE_NAME_BYTES];
@@ -153,9 +154,10 @@ static enum dx_code read_result(struct show *s, const struct dx_submission *sub,
 }
 
 /* Requests a delivered result from docextractd. */
-static enum dx_code ask_result(const struct cli *cli, const char *key,
-                               const char *name, struct dx_buf *ret_content,
-                               struct dx_err *err)
+static enum dx_code show_ask_result(const struct cli *cli, const char *key,
+                                    const char *name,
+                                    struct dx_buf *ret_content,
+                                    struct dx_err *err)
 {
   char request[DX_STATUS_REQUEST_BYTES];
   enum dx_code code;
@@ -181,14 +183,15 @@ static enum dx_code show_case(struct show *s, const struct dx_submission *sub,
 
   if (name == NULL)
     return dx_fail_nomem(err);
-  code = s->cli->asks ? ask_result(s->cli, sub->job->key, name, &content, err)
-                      : read_result(s, sub, index, name, &content, err);
+  code = s->cli->asks
+             ? show_ask_result(s->cli, sub->job->key, name, &content, err)
+             : show_read_result(s, sub, index, name, &content, err);
   dx_sha256_of(content.data, content.len, sum);
   if (code == DX_OK && strcmp(sum, c->sha256) != 0)
-    print_note(s, "'%s' differs from what the service sent", name);
+    show_print_note(s, "'%s' differs from what the service sent", name);
   free(name);
   if (code == DX_OK)
-    code = print_result(s, &content, err);
+    code = show_print_result(s, &content, err);
   dx_buf_release(&content);
   return code;
 }
@@ -220,8 +223,8 @@ static enum dx_code show_all(struct show *s, const struct dx_job *job,
     const char *reason = strcmp(sub->reason, word) != 0 ? sub->reason : "";
 
     for (k = 0; sub->state != DX_ST_EXTRACTED && k < sub->file_count; k++)
-      print_note(s, "document %zu: %s%s%s", sub->files[k].document + 1, word,
-                 reason[0] != '\0' ? ": " : "", reason);
+      show_print_note(s, "document %zu: %s%s%s", sub->files[k].document + 1,
+                      word, reason[0] != '\0' ? ": " : "", reason);
   }
   if (code != DX_OK || s->shown > before)
     return code;

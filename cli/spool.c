@@ -38,7 +38,7 @@ enum dx_code cli_open_jobs(struct cli *cli, struct dx_err *err)
 }
 
 /* Reads all jobs of the response into cli->jobs. */
-static enum dx_code ask_jobs(struct cli *cli, struct dx_err *err)
+static enum dx_code spool_ask_jobs(struct cli *cli, struct dx_err *err)
 {
   struct dx_json *line;
   bool at_end = false;
@@ -66,7 +66,7 @@ static enum dx_code ask_jobs(struct cli *cli, struct dx_err *err)
   return code;
 }
 
-static const char *key_of(const struct dx_json *line)
+static const char *spool_key_of(const struct dx_json *line)
 {
   const char *key =
       dx_json_string(dx_json_get(dx_json_get(line, "job"), "key"));
@@ -81,11 +81,11 @@ enum dx_code cli_each_job(struct cli *cli, dx_spool_visit *each, void *ctx,
 
   if (!cli->asks)
     return dx_spool_each(&cli->spool, DX_SPOOL_NEW, each, ctx, err);
-  code = ask_jobs(cli, err);
+  code = spool_ask_jobs(cli, err);
   for (cli->job = dx_json_first(cli->jobs); code == DX_OK && cli->job != NULL;
        cli->job = dx_json_next(cli->job))
-    if (dx_is_key(key_of(cli->job)))
-      code = each(ctx, DX_SPOOL_JOBS, key_of(cli->job));
+    if (dx_is_key(spool_key_of(cli->job)))
+      code = each(ctx, DX_SPOOL_JOBS, spool_key_of(cli->job));
   return code;
 }
 
@@ -98,9 +98,9 @@ enum dx_code cli_read_job(struct cli *cli, const char *name,
     return dx_spool_load(&cli->spool, name, ret_job, err);
   if (!cli->asks)
     return dx_spool_load_received(&cli->spool, name, ret_job, err);
-  if (line == NULL || strcmp(key_of(line), name) != 0)
+  if (line == NULL || strcmp(spool_key_of(line), name) != 0)
     line = dx_json_first(cli->jobs);
-  while (line != NULL && strcmp(key_of(line), name) != 0)
+  while (line != NULL && strcmp(spool_key_of(line), name) != 0)
     line = dx_json_next(line);
   return line != NULL ? dx_status_read_job(line, ret_job, err)
                       : dx_fail(err, DX_E_NOT_FOUND, 0, "there is no such job");
@@ -134,7 +134,7 @@ struct search {
 };
 
 /* "chart-12"; a key has no '-'. */
-static bool is_print_job(const char *text)
+static bool spool_is_print_job(const char *text)
 {
   const char *id = strrchr(text, '-');
 
@@ -150,13 +150,13 @@ bool cli_is_job_name(const char *text)
 
   return (len >= CLI_KEY_LEAST && len < DX_KEY_BYTES &&
           strspn(text, "0123456789abcdef") == len) ||
-         is_print_job(text);
+         spool_is_print_job(text);
 }
 
 /* Queue names are case-insensitive, as in CUPS. An unreadable job is not found
  * by its name. */
-static enum dx_code compare_job(void *ctx, enum dx_spool_part part,
-                                const char *stored)
+static enum dx_code spool_compare_job(void *ctx, enum dx_spool_part part,
+                                      const char *stored)
 {
   char name[CLI_CUPS_NAME_BYTES], key[DX_KEY_BYTES], at[DX_TIME_BYTES] = "";
   struct search *s = ctx;
@@ -187,7 +187,8 @@ static enum dx_code compare_job(void *ctx, enum dx_spool_part part,
 enum dx_code cli_pick_job(struct cli *cli, const char *text,
                           char key[DX_KEY_BYTES], struct dx_err *err)
 {
-  struct search s = {.cli = cli, .text = text, .by_name = is_print_job(text)};
+  struct search s = {
+      .cli = cli, .text = text, .by_name = spool_is_print_job(text)};
   enum dx_code code;
 
   /* Checked first, because arbitrary text would be used in messages. */
@@ -196,7 +197,7 @@ enum dx_code cli_pick_job(struct cli *cli, const char *text,
                    "not a job key or at least its first %d digits, nor a print "
                    "job such as chart-12; list jobs with: docextract jobs",
                    CLI_KEY_LEAST);
-  code = cli_each_job(cli, compare_job, &s, err);
+  code = cli_each_job(cli, spool_compare_job, &s, err);
   if (code == DX_OK && s.count == 0)
     code = dx_fail(err, DX_E_JOB, 0,
                    s.by_name
@@ -220,7 +221,7 @@ enum dx_code cli_pick_job(struct cli *cli, const char *text,
 
 /* ---- several arguments ---- */
 
-static bool is_temporary(enum dx_code code)
+static bool spool_is_temporary(enum dx_code code)
 {
   return cli_exit_status(dx_class_of(code)) == EX_TEMPFAIL;
 }
@@ -243,7 +244,8 @@ enum dx_code cli_each_argument(const struct cli *cli, cli_one *one, void *ctx,
     fprintf(stderr, "docextract: %s%s%s\n", is_plain ? cli->args[i] : "",
             is_plain ? ": " : "", why.text);
     failed++;
-    if (worst == DX_OK || (is_temporary(worst) && !is_temporary(code)))
+    if (worst == DX_OK ||
+        (spool_is_temporary(worst) && !spool_is_temporary(code)))
       worst = code;
   }
   if (i < cli->arg_count)

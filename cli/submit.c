@@ -63,7 +63,7 @@ struct submit {
   bool is_stored;
 };
 
-static void close_fd(int *fd)
+static void submit_close(int *fd)
 {
   if (*fd >= 0)
     (void)close(*fd);
@@ -171,7 +171,7 @@ static enum dx_code filter_run(const struct filter *filter, int in_fd,
 /* Returns a copy of the configuration that the user of the filter can read. It
  * contains no secrets (lib/config/config.h). Not close-on-exec, because it may
  * already have the right number. */
-static int copy_config(const char *path)
+static int filter_copy_config(const char *path)
 {
   int from = open(path, O_RDONLY | O_CLOEXEC);
   int to = memfd_create("docextract.conf", 0);
@@ -180,9 +180,9 @@ static int copy_config(const char *path)
   do
     n = from >= 0 && to >= 0 ? sendfile(to, from, NULL, INT_MAX) : -1;
   while (n > 0);
-  close_fd(&from);
+  submit_close(&from);
   if (n < 0 || fchmod(to, 0644) < 0)
-    close_fd(&to);
+    submit_close(&to);
   return to;
 }
 
@@ -209,19 +209,19 @@ static enum dx_code filter_run_all(struct submit *s, struct dx_err *err)
     return dx_fail_sys(err, errno, "create a file in", TEMP_DIR);
   filter.out_fd = open(name, O_WRONLY | O_APPEND | O_CLOEXEC);
   (void)unlink(name);
-  filter.config_fd = copy_config(s->cli->config_path);
+  filter.config_fd = filter_copy_config(s->cli->config_path);
   if (filter.out_fd < 0 || filter.config_fd < 0)
     code = dx_fail_sys(err, errno, "copy", s->cli->config_path);
   for (i = 1; code == DX_OK && i <= s->count; i++)
     code = filter_run(&filter, s->inputs[i - 1], i, err);
-  close_fd(&filter.out_fd);
-  close_fd(&filter.config_fd);
+  submit_close(&filter.out_fd);
+  submit_close(&filter.config_fd);
   return code;
 }
 
 /* ---- the files, with the caller's rights ---- */
 
-static enum dx_code open_inputs(struct submit *s, struct dx_err *err)
+static enum dx_code submit_open_inputs(struct submit *s, struct dx_err *err)
 {
   size_t i, count = s->cli->arg_count;
   char size[DX_SIZE_TEXT_BYTES];
@@ -263,7 +263,7 @@ static enum dx_code open_inputs(struct submit *s, struct dx_err *err)
 
 /* Stores the next document. After a refusal, the next entries are still read,
  * so that all errors are reported at once. */
-static enum dx_code add_document(struct submit *s, struct dx_err *err)
+static enum dx_code submit_add_document(struct submit *s, struct dx_err *err)
 {
   size_t number = s->job->document_count + 1; /* in warnings */
   const char *path = s->cli->args[number - 1], *slash = strrchr(path, '/');
@@ -299,7 +299,7 @@ static enum dx_code add_document(struct submit *s, struct dx_err *err)
 
 /* If a file is refused, nothing is sent, so that a user who repeats the command
  * does not send the other files twice. */
-static enum dx_code add_documents(struct submit *s, struct dx_err *err)
+static enum dx_code submit_add_documents(struct submit *s, struct dx_err *err)
 {
   enum dx_code code = DX_OK;
 
@@ -307,7 +307,7 @@ static enum dx_code add_documents(struct submit *s, struct dx_err *err)
   if (s->reader == NULL)
     return dx_fail_nomem(err);
   while (code == DX_OK && s->job->document_count < s->cli->arg_count)
-    code = add_document(s, err);
+    code = submit_add_document(s, err);
   if (code != DX_OK || s->refused == 0)
     return code;
   *err = s->refusal;
@@ -320,7 +320,7 @@ static enum dx_code add_documents(struct submit *s, struct dx_err *err)
   return err->code;
 }
 
-static enum dx_code describe(const struct submit *s, struct dx_err *err)
+static enum dx_code submit_describe(const struct submit *s, struct dx_err *err)
 {
   struct dx_job *job = s->job;
   char host[256] = "";
@@ -341,7 +341,7 @@ static enum dx_code describe(const struct submit *s, struct dx_err *err)
 
 /* Runs as the owner of the spool. Everything is written to incoming/, and
  * committed with one rename. */
-static enum dx_code store(struct submit *s, struct dx_err *err)
+static enum dx_code submit_store(struct submit *s, struct dx_err *err)
 {
   const char *spool_dir = s->cli->config->spool_dir;
   enum dx_code code = dx_spool_open(spool_dir, &s->cli->spool, err);
@@ -353,9 +353,9 @@ static enum dx_code store(struct submit *s, struct dx_err *err)
   if (code == DX_OK)
     code = dx_spool_receive(&s->cli->spool, &s->job, err);
   if (code == DX_OK)
-    code = add_documents(s, err);
+    code = submit_add_documents(s, err);
   if (code == DX_OK)
-    code = describe(s, err);
+    code = submit_describe(s, err);
   if (code == DX_OK && cli_stop_came())
     code = dx_fail(err, DX_E_STOPPED, 0, "stopped; nothing was submitted");
   if (code == DX_OK) {
@@ -378,19 +378,19 @@ enum dx_code verb_submit(struct cli *cli, struct dx_err *err)
   if (code == DX_OK && geteuid() != 0) /* only checks it, before other work */
     code = cli_become_owner(cli, err);
   if (code == DX_OK)
-    code = open_inputs(&s, err);
+    code = submit_open_inputs(&s, err);
   cli_stop_catch();
   if (code == DX_OK)
     code = filter_run_all(&s, err);
   while (s.count > 0) /* open files and their names are visible in /proc */
-    close_fd(&s.inputs[--s.count]);
+    submit_close(&s.inputs[--s.count]);
   free(s.inputs);
   if (code == DX_OK)
     code = cli_become_owner(cli, err);
   if (code == DX_OK)
-    code = store(&s, err);
+    code = submit_store(&s, err);
   dx_bundle_reader_free(&s.reader);
-  close_fd(&s.bundle_fd);
+  submit_close(&s.bundle_fd);
   dx_buf_release(&s.refusals);
   if (s.is_stored) {
     if (code != DX_OK) /* not durable yet */

@@ -35,7 +35,7 @@ static const struct endpoint {
 };
 
 /* Also sets the ID from the path, if it has the length of an ID. */
-static enum sim_call classify(struct sim_request *r, const char *method)
+static enum sim_call api_classify(struct sim_request *r, const char *method)
 {
   for (size_t i = 0; i < sizeof(endpoints) / sizeof(endpoints[0]); i++) {
     const struct endpoint *e = &endpoints[i];
@@ -51,7 +51,7 @@ static enum sim_call classify(struct sim_request *r, const char *method)
 }
 
 /* True if the call is one of at most `limit` calls in any second. */
-static bool within_rate(size_t limit, int64_t now_ms)
+static bool api_within_rate(size_t limit, int64_t now_ms)
 {
   static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
   static int64_t last_ms[RATE_MAX]; /* of the last `limit` calls */
@@ -70,23 +70,23 @@ static bool within_rate(size_t limit, int64_t now_ms)
   return within;
 }
 
-static void begin(struct sim_request *r)
+static void api_begin(struct sim_request *r)
 {
-  r->over_rate = !within_rate((size_t)sim_service.options.rate, r->at_ms);
+  r->over_rate = !api_within_rate((size_t)sim_service.options.rate, r->at_ms);
   if (r->call == SIM_SOURCE)
     memcpy(r->source_id, r->id, SIM_ID_BYTES);
   if (r->call == SIM_CREATE)
     r->body_stream = open_memstream(&r->body, &r->body_len);
 }
 
-static bool receive(struct sim_request *r, const char *data, size_t len)
+static bool api_receive(struct sim_request *r, const char *data, size_t len)
 {
   if (r->body_stream != NULL && r->bytes <= BODY_BYTES_MAX)
     (void)fwrite(data, 1, len, r->body_stream);
   return r->bytes <= DRAIN_BYTES_MAX;
 }
 
-static void error(struct sim_response *a, unsigned status)
+static void api_error(struct sim_response *a, unsigned status)
 {
   a->status = status;
   if (status == MHD_HTTP_NO_CONTENT || status == MHD_HTTP_NOT_MODIFIED)
@@ -96,8 +96,8 @@ static void error(struct sim_response *a, unsigned status)
 }
 
 /* Responds with `results`, which it frees, in the envelope. */
-static void succeed(const struct sim_request *r, struct sim_response *a,
-                    unsigned status, cJSON *results)
+static void api_succeed(const struct sim_request *r, struct sim_response *a,
+                        unsigned status, cJSON *results)
 {
   cJSON *json = cJSON_CreateObject();
   cJSON *debug;
@@ -119,7 +119,7 @@ static void succeed(const struct sim_request *r, struct sim_response *a,
 
 /* Collects the types of the files; returns their number, or 0 if the request is
  * invalid. */
-static size_t read_types(const cJSON *files, const char *types[FILES_MAX])
+static size_t api_read_types(const cJSON *files, const char *types[FILES_MAX])
 {
   static const char *const accepted[] = {"application/pdf", "image/jpeg",
                                          "image/png"};
@@ -142,8 +142,8 @@ static size_t read_types(const cJSON *files, const char *types[FILES_MAX])
   return n;
 }
 
-static cJSON *upload_url(const struct sim_request *r, const cJSON *file,
-                         size_t n)
+static cJSON *api_upload_url(const struct sim_request *r, const cJSON *file,
+                             size_t n)
 {
   const struct sim_file *stored = sim_store_file(r->source_id, n);
   cJSON *entry = cJSON_CreateObject();
@@ -155,7 +155,7 @@ static cJSON *upload_url(const struct sim_request *r, const cJSON *file,
   return entry;
 }
 
-static void do_create(struct sim_request *r, struct sim_response *a)
+static void api_create(struct sim_request *r, struct sim_response *a)
 {
   const char *type = sim_request_header(r, "Content-Type");
   const char *types[FILES_MAX];
@@ -164,16 +164,16 @@ static void do_create(struct sim_request *r, struct sim_response *a)
   cJSON *json = NULL, *results, *urls;
 
   if (r->bytes > BODY_BYTES_MAX) {
-    error(a, MHD_HTTP_CONTENT_TOO_LARGE);
+    api_error(a, MHD_HTTP_CONTENT_TOO_LARGE);
     return;
   }
   if (r->body_stream != NULL && fflush(r->body_stream) == 0 && type != NULL &&
       strncasecmp(type, JSON_TYPE, strlen(JSON_TYPE)) == 0)
     json = cJSON_ParseWithOpts(r->body, NULL, 1);
   files = cJSON_GetObjectItemCaseSensitive(json, "files");
-  n_files = read_types(files, types);
+  n_files = api_read_types(files, types);
   if (n_files == 0) {
-    error(a, MHD_HTTP_BAD_REQUEST);
+    api_error(a, MHD_HTTP_BAD_REQUEST);
   } else {
     sim_store_create(types, n_files, r->source_id);
     r->names = cJSON_CreateArray();
@@ -182,62 +182,63 @@ static void do_create(struct sim_request *r, struct sim_response *a)
     urls = cJSON_AddArrayToObject(results, "upload_urls");
     cJSON_ArrayForEach(file, files)
     {
-      (void)cJSON_AddItemToArray(urls, upload_url(r, file, ++n));
+      (void)cJSON_AddItemToArray(urls, api_upload_url(r, file, ++n));
       (void)cJSON_AddItemToArray(
           r->names, cJSON_CreateString(sim_text_of(file, "file_name")));
     }
-    succeed(r, a, MHD_HTTP_CREATED, results);
+    api_succeed(r, a, MHD_HTTP_CREATED, results);
   }
   cJSON_Delete(json);
 }
 
-static void perform(struct sim_request *r, struct sim_response *a)
+static void api_perform(struct sim_request *r, struct sim_response *a)
 {
   cJSON *results = NULL;
   unsigned status;
 
   if (r->over_rate) {
-    error(a, MHD_HTTP_TOO_MANY_REQUESTS);
+    api_error(a, MHD_HTTP_TOO_MANY_REQUESTS);
     a->header = "Retry-After: 1";
     return;
   }
   r->token_error =
       sim_token_error(sim_request_header(r, "Authorization"), sim_server_s());
   if (r->token_error != NULL) {
-    error(a, MHD_HTTP_UNAUTHORIZED);
+    api_error(a, MHD_HTTP_UNAUTHORIZED);
     a->header = "WWW-Authenticate: Bearer";
     return;
   }
   switch (r->call) {
   case SIM_CREATE:
-    do_create(r, a);
+    api_create(r, a);
     break;
   case SIM_SOURCE:
     results = sim_store_source(r->source_id, r->fault.arg[SIM_ACT_WORD]);
     if (results != NULL)
-      succeed(r, a, MHD_HTTP_OK, results);
+      api_succeed(r, a, MHD_HTTP_OK, results);
     else
-      error(a, MHD_HTTP_NOT_FOUND);
+      api_error(a, MHD_HTTP_NOT_FOUND);
     break;
   case SIM_EXTRACT:
     status = sim_store_case(r->id, &results, r->source_id);
     if (status == MHD_HTTP_OK)
-      succeed(r, a, status, results);
+      api_succeed(r, a, status, results);
     else
-      error(a, status);
+      api_error(a, status);
     break;
   case SIM_HELLO:
     results = cJSON_CreateObject();
     (void)cJSON_AddStringToObject(
         results, "auth_info",
         "Hello, this is docextract-sim, a simulator for trials and tests.");
-    succeed(r, a, MHD_HTTP_OK, results);
+    api_succeed(r, a, MHD_HTTP_OK, results);
     break;
   default:
-    error(a,
-          r->allow == NULL ? MHD_HTTP_NOT_FOUND : MHD_HTTP_METHOD_NOT_ALLOWED);
+    api_error(a, r->allow == NULL ? MHD_HTTP_NOT_FOUND
+                                  : MHD_HTTP_METHOD_NOT_ALLOWED);
     a->header = r->allow;
   }
 }
 
-const struct sim_port sim_api_port = {classify, begin, receive, perform, error};
+const struct sim_port sim_api_port = {api_classify, api_begin, api_receive,
+                                      api_perform, api_error};

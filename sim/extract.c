@@ -80,7 +80,8 @@ static void compile_patterns(void)
       abort();
 }
 
-static bool match(enum pattern p, const char *text, regmatch_t *ret_groups)
+static bool pattern_match(enum pattern p, const char *text,
+                          regmatch_t *ret_groups)
 {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
 
@@ -89,18 +90,18 @@ static bool match(enum pattern p, const char *text, regmatch_t *ret_groups)
 }
 
 /* Returns a copy of the value, or NULL. */
-static char *find(enum pattern p, const char *line)
+static char *pattern_find(enum pattern p, const char *line)
 {
   regmatch_t groups[GROUPS_MAX];
   const regmatch_t *value = &groups[patterns[p].value];
 
-  if (!match(p, line, groups))
+  if (!pattern_match(p, line, groups))
     return NULL;
   return strndup(line + value->rm_so, (size_t)(value->rm_eo - value->rm_so));
 }
 
 /* Frees `text`, which may be NULL. */
-static void add_text(cJSON *values, const char *name, char *text)
+static void values_add_text(cJSON *values, const char *name, char *text)
 {
   if (text != NULL && *text != '\0' && !cJSON_HasObjectItem(values, name))
     (void)cJSON_AddStringToObject(values, name, text);
@@ -108,20 +109,20 @@ static void add_text(cJSON *values, const char *name, char *text)
 }
 
 /* Finds a name, and truncates it where another label begins. */
-static char *find_name(enum pattern p, const char *line)
+static char *pattern_find_name(enum pattern p, const char *line)
 {
-  char *name = find(p, line);
+  char *name = pattern_find(p, line);
   regmatch_t groups[GROUPS_MAX];
 
-  if (name != NULL && match(NEXT_LABEL, name, groups))
+  if (name != NULL && pattern_match(NEXT_LABEL, name, groups))
     name[groups[0].rm_so] = '\0';
   return name;
 }
 
 /* Reads "Last, First", or "First Last", split at the last space. */
-static void read_name(cJSON *values, const char *line)
+static void values_read_name(cJSON *values, const char *line)
 {
-  char *text = find_name(NAME, line);
+  char *text = pattern_find_name(NAME, line);
   char *comma, *space;
 
   if (text == NULL || cJSON_HasObjectItem(values, "patient_first_name") ||
@@ -132,35 +133,35 @@ static void read_name(cJSON *values, const char *line)
   comma = strchr(text, ',');
   space = strrchr(text, ' ');
   if (comma != NULL) {
-    add_text(values, "patient_first_name",
-             strdup(comma + 1 + strspn(comma + 1, " ")));
+    values_add_text(values, "patient_first_name",
+                    strdup(comma + 1 + strspn(comma + 1, " ")));
     *comma = '\0';
   } else if (space != NULL) {
-    add_text(values, "patient_first_name",
-             strndup(text, (size_t)(space - text)));
+    values_add_text(values, "patient_first_name",
+                    strndup(text, (size_t)(space - text)));
     memmove(text, space + 1, strlen(space + 1) + 1);
   }
-  add_text(values, "patient_last_name", text);
+  values_add_text(values, "patient_last_name", text);
 }
 
 /* Accepts 03/07/1984, 3/7/1984, and 1984-03-07. */
-static void read_birth(cJSON *values, const char *line)
+static void values_read_birth(cJSON *values, const char *line)
 {
-  char *text = find(BIRTH, line);
+  char *text = pattern_find(BIRTH, line);
   unsigned y = 0, m = 0, d = 0;
 
   if (text != NULL &&
       (sscanf(text, "%u/%u/%u", &m, &d, &y) == 3 ||
        sscanf(text, "%u-%u-%u", &y, &m, &d) == 3) &&
       m >= 1 && m <= 12 && d >= 1 && d <= 31 && y >= 1800 && y <= 9999)
-    add_text(values, "patient_dob", sim_text("%u/%u/%u", m, d, y));
+    values_add_text(values, "patient_dob", sim_text("%u/%u/%u", m, d, y));
   free(text);
 }
 
 /* Adds a number with all digits but leading zeros, which JSON forbids: 013.50
  * becomes 13.50. */
-static void add_number(cJSON *to, const char *name, const char *line,
-                       const regmatch_t *group)
+static void values_add_number(cJSON *to, const char *name, const char *line,
+                              const regmatch_t *group)
 {
   char *text = sim_new(
       strndup(line + group->rm_so, (size_t)(group->rm_eo - group->rm_so)));
@@ -173,47 +174,47 @@ static void add_number(cJSON *to, const char *name, const char *line,
 }
 
 /* Adds the first word between `from` and `end` that is not a flag. */
-static void add_unit(cJSON *to, const char *from, const char *end)
+static void values_add_unit(cJSON *to, const char *from, const char *end)
 {
   char *text = sim_new(strndup(from, (size_t)(end - from)));
   char *rest = NULL;
   const char *word = strtok_r(text, " |", &rest);
   regmatch_t unused[GROUPS_MAX];
 
-  while (word != NULL && match(FLAG, word, unused))
+  while (word != NULL && pattern_match(FLAG, word, unused))
     word = strtok_r(NULL, " |", &rest);
   if (word != NULL)
-    add_text(to, "measurement_unit", strndup(word, strcspn(word, "([")));
+    values_add_text(to, "measurement_unit", strndup(word, strcspn(word, "([")));
   free(text);
 }
 
-static void read_measure(cJSON *values, enum pattern p, const char *name,
-                         const char *line)
+static void values_read_measure(cJSON *values, enum pattern p, const char *name,
+                                const char *line)
 {
   regmatch_t groups[GROUPS_MAX];
   const char *rest;
   cJSON *measure;
 
-  if (cJSON_HasObjectItem(values, name) || !match(p, line, groups))
+  if (cJSON_HasObjectItem(values, name) || !pattern_match(p, line, groups))
     return;
   measure = cJSON_AddObjectToObject(values, name);
-  add_number(measure, "value", line, &groups[patterns[p].value]);
+  values_add_number(measure, "value", line, &groups[patterns[p].value]);
   rest = line + groups[patterns[p].value].rm_eo;
-  if (match(RANGE, rest, groups)) {
+  if (pattern_match(RANGE, rest, groups)) {
     cJSON *range = cJSON_CreateObject();
 
-    add_unit(measure, rest, rest + groups[0].rm_so);
-    add_unit(measure, rest + groups[0].rm_eo, rest + strlen(rest));
-    add_number(range, "min", rest, &groups[2]);
-    add_number(range, "max", rest, &groups[6]);
+    values_add_unit(measure, rest, rest + groups[0].rm_so);
+    values_add_unit(measure, rest + groups[0].rm_eo, rest + strlen(rest));
+    values_add_number(range, "min", rest, &groups[2]);
+    values_add_number(range, "max", rest, &groups[6]);
     (void)cJSON_AddItemToObject(measure, "range", range);
   } else {
-    add_unit(measure, rest, rest + strlen(rest));
+    values_add_unit(measure, rest, rest + strlen(rest));
   }
 }
 
 /* Replaces tabs, carriage returns, and no-break spaces with spaces. */
-static void clean(char *page)
+static void page_clean(char *page)
 {
   char *to = page;
 
@@ -228,20 +229,22 @@ static void clean(char *page)
 
 /* Returns the values on a page, unchanged, under the names of the interface; of
  * several values with one name, the first. Splits `page` into lines. */
-static cJSON *read_values(char *page)
+static cJSON *page_read_values(char *page)
 {
   cJSON *values = cJSON_CreateObject();
   const char *line;
 
-  clean(page);
+  page_clean(page);
   while ((line = strsep(&page, "\n\f")) != NULL) {
-    read_name(values, line);
-    add_text(values, "patient_first_name", find_name(FIRST_NAME, line));
-    add_text(values, "patient_last_name", find_name(LAST_NAME, line));
-    add_text(values, "patient_mrn", find(RECORD_NUMBER, line));
-    read_birth(values, line);
-    read_measure(values, WBC, "wbc_count", line);
-    read_measure(values, HEMOGLOBIN, "hemoglobin", line);
+    values_read_name(values, line);
+    values_add_text(values, "patient_first_name",
+                    pattern_find_name(FIRST_NAME, line));
+    values_add_text(values, "patient_last_name",
+                    pattern_find_name(LAST_NAME, line));
+    values_add_text(values, "patient_mrn", pattern_find(RECORD_NUMBER, line));
+    values_read_birth(values, line);
+    values_read_measure(values, WBC, "wbc_count", line);
+    values_read_measure(values, HEMOGLOBIN, "hemoglobin", line);
   }
   return values;
 }
@@ -256,7 +259,7 @@ struct draft {
   cJSON *document; /* the current one, in `data` */
 };
 
-static cJSON *add_document(struct draft *d)
+static cJSON *draft_add_document(struct draft *d)
 {
   char id[SIM_ID_BYTES];
 
@@ -268,12 +271,12 @@ static cJSON *add_document(struct draft *d)
 }
 
 /* Makes the document with this record number the current one. */
-static cJSON *select_document(struct draft *d, const char *mrn)
+static cJSON *draft_select_document(struct draft *d, const char *mrn)
 {
   cJSON *doc;
 
   if (d->data == NULL)
-    return add_document(d);
+    return draft_add_document(d);
   if (*mrn == '\0' || *sim_text_of(d->document, "patient_mrn") == '\0')
     return d->document;
   cJSON_ArrayForEach(doc, d->data)
@@ -281,14 +284,14 @@ static cJSON *select_document(struct draft *d, const char *mrn)
     if (strcmp(sim_text_of(doc, "patient_mrn"), mrn) == 0)
       return d->document = doc;
   }
-  return add_document(d);
+  return draft_add_document(d);
 }
 
 /* Moves the values of a page to its document, unless it already has them. */
-static void add_page(struct draft *d, char *page)
+static void draft_add_page(struct draft *d, char *page)
 {
-  cJSON *values = read_values(page);
-  cJSON *doc = select_document(d, sim_text_of(values, "patient_mrn"));
+  cJSON *values = page_read_values(page);
+  cJSON *doc = draft_select_document(d, sim_text_of(values, "patient_mrn"));
 
   while (values != NULL && values->child != NULL) {
     cJSON *item = cJSON_DetachItemViaPointer(values, values->child);
@@ -301,7 +304,7 @@ static void add_page(struct draft *d, char *page)
 }
 
 /* Turns the draft into a case if it has any pages. */
-static void close_case(struct draft *d)
+static void draft_close_case(struct draft *d)
 {
   const char *last, *first;
   cJSON *result;
@@ -353,7 +356,7 @@ static FILE *start_pdftotext(const char *path, pid_t *ret_pid)
   return NULL;
 }
 
-static bool read_pdf(const char *path, struct draft *d)
+static bool draft_read_pdf(const char *path, struct draft *d)
 {
   pid_t pid;
   int status = -1;
@@ -365,10 +368,10 @@ static bool read_pdf(const char *path, struct draft *d)
   if (text == NULL)
     return false;
   while (getdelim(&page, &size, '\f', text) > 0)
-    if (match(SEPARATOR, page, unused))
-      close_case(d);
+    if (pattern_match(SEPARATOR, page, unused))
+      draft_close_case(d);
     else
-      add_page(d, page);
+      draft_add_page(d, page);
   free(page);
   (void)fclose(text);
   return waitpid(pid, &status, 0) == pid && status == 0;
@@ -381,9 +384,9 @@ bool sim_extract(const char *path, const char *content_type,
   bool good = true;
 
   if (strcmp(content_type, "application/pdf") == 0)
-    good = read_pdf(path, &d);
+    good = draft_read_pdf(path, &d);
   else
-    (void)add_document(&d);
-  close_case(&d);
+    (void)draft_add_document(&d);
+  draft_close_case(&d);
   return good;
 }

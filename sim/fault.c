@@ -46,7 +46,7 @@ static pthread_mutex_t script_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct stat script_loaded;           /* the file when it was loaded */
 static uint64_t counts[SIM_CALL_COUNT + 1]; /* the last entry: all calls */
 
-static bool parse_which(const char *word, struct line *ret)
+static bool fault_parse_which(const char *word, struct line *ret)
 {
   char *end;
 
@@ -62,14 +62,14 @@ static bool parse_which(const char *word, struct line *ret)
   return ret->from > 0 && ret->to >= ret->from && *end == '\0';
 }
 
-static bool is_header(const char *text)
+static bool fault_is_header(const char *text)
 {
   size_t n = strcspn(text, " :");
 
   return n > 0 && strncmp(text + n, ": ", 2) == 0;
 }
 
-static bool is_argument(enum kind kind, const char *text)
+static bool fault_is_argument(enum kind kind, const char *text)
 {
   char *end;
   unsigned long n = strtoul(text, &end, 10);
@@ -79,9 +79,10 @@ static bool is_argument(enum kind kind, const char *text)
     return *text == '\0';
   case STATUS:
     return n >= 200 && n <= 599 &&
-           (*end == '\0' || (*end == ' ' && is_header(end + strspn(end, " "))));
+           (*end == '\0' ||
+            (*end == ' ' && fault_is_header(end + strspn(end, " "))));
   case HEADER:
-    return is_header(text);
+    return fault_is_header(text);
   case EDIT:
     return sim_fault_edit(text, NULL);
   case MS:
@@ -93,7 +94,7 @@ static bool is_argument(enum kind kind, const char *text)
 }
 
 /* Returns NULL, or the part of the line that is invalid. */
-static const char *parse_line(const char *text, struct line *ret)
+static const char *fault_parse_line(const char *text, struct line *ret)
 {
   char call[16];
   char which[32];
@@ -108,7 +109,7 @@ static const char *parse_line(const char *text, struct line *ret)
     ret->call++;
   if (ret->call > SIM_CALL_COUNT)
     return "CALL";
-  if (!parse_which(which, ret))
+  if (!fault_parse_which(which, ret))
     return "WHICH";
   while (ret->action < SIM_ACT_COUNT &&
          strcmp(action, actions[ret->action].word) != 0)
@@ -117,10 +118,11 @@ static const char *parse_line(const char *text, struct line *ret)
       (ret->action == SIM_ACT_WORD && ret->call != SIM_SOURCE))
     return "ACTION";
   ret->arg = sim_new(strdup(text + rest));
-  return is_argument(actions[ret->action].kind, ret->arg) ? NULL : "ARGUMENT";
+  return fault_is_argument(actions[ret->action].kind, ret->arg) ? NULL
+                                                                : "ARGUMENT";
 }
 
-static const char *add_line(char *text)
+static const char *fault_add_line(char *text)
 {
   size_t n = strlen(text);
   struct line *line;
@@ -133,11 +135,11 @@ static const char *add_line(char *text)
   line = sim_new(calloc(1, sizeof(*line)));
   line->next = all_lines;
   all_lines = line;
-  return parse_line(text, line);
+  return fault_parse_line(text, line);
 }
 
 /* Replaces the script with the file; false after printing the reason. */
-static bool load(void)
+static bool fault_load(void)
 {
   const char *path = sim_service.options.fault_script;
   const struct line *earlier = all_lines;
@@ -153,7 +155,7 @@ static bool load(void)
   }
   while (wrong == NULL && getline(&text, &size, file) > 0) {
     number++;
-    wrong = add_line(text);
+    wrong = fault_add_line(text);
   }
   (void)fclose(file);
   free(text);
@@ -168,7 +170,7 @@ static bool load(void)
 }
 
 /* Records the status of the file; true if it has changed. */
-static bool file_changed(void)
+static bool fault_file_changed(void)
 {
   const char *path = sim_service.options.fault_script;
   struct stat old = script_loaded;
@@ -184,8 +186,8 @@ static bool file_changed(void)
 
 void sim_script_load(void)
 {
-  (void)file_changed();
-  if (sim_service.options.fault_script != NULL && !load())
+  (void)fault_file_changed();
+  if (sim_service.options.fault_script != NULL && !fault_load())
     exit(EX_UNAVAILABLE);
 }
 
@@ -195,8 +197,8 @@ void sim_script_next(enum sim_call call, uint64_t *ret_n,
   struct sim_fault f = {0};
 
   (void)pthread_mutex_lock(&script_lock);
-  if (file_changed())
-    (void)load();
+  if (fault_file_changed())
+    (void)fault_load();
   counts[SIM_CALL_COUNT]++;
   *ret_n = ++counts[call];
   /* From the last line to the first one, which has precedence. */
@@ -225,8 +227,8 @@ unsigned sim_fault_number(const struct sim_fault *f, enum sim_action action)
 }
 
 /* Writes `text`, in which \0 to \9 are replaced by the groups of the match. */
-static void expand(FILE *out, const char *text, const char *body,
-                   const regmatch_t *groups)
+static void edit_expand(FILE *out, const char *text, const char *body,
+                        const regmatch_t *groups)
 {
   for (; *text != '\0'; text++) {
     const regmatch_t *g;
@@ -241,7 +243,7 @@ static void expand(FILE *out, const char *text, const char *body,
   }
 }
 
-static void substitute(const regex_t *regex, const char *text, char **body)
+static void edit_substitute(const regex_t *regex, const char *text, char **body)
 {
   regmatch_t groups[GROUPS_MAX];
   char *edited = NULL;
@@ -252,7 +254,7 @@ static void substitute(const regex_t *regex, const char *text, char **body)
     return;
   out = sim_new(open_memstream(&edited, &len));
   (void)fwrite(*body, 1, (size_t)groups[0].rm_so, out);
-  expand(out, text, *body, groups);
+  edit_expand(out, text, *body, groups);
   (void)fputs(*body + groups[0].rm_eo, out);
   (void)fclose(out);
   free(*body);
@@ -275,7 +277,7 @@ bool sim_fault_edit(const char *edit, char **body)
   valid = rest != NULL && *rest == '\0' &&
           regcomp(&regex, pattern, REG_EXTENDED) == 0;
   if (valid && body != NULL && *body != NULL)
-    substitute(&regex, text, body);
+    edit_substitute(&regex, text, body);
   if (valid)
     regfree(&regex);
   free(copy);

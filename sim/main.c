@@ -145,7 +145,7 @@ static void report_ready(const char *path)
 }
 
 /* When the program exits. */
-static void stop(void)
+static void stop_ports(void)
 {
   const struct sim_options *o = &sim_service.options;
 
@@ -179,10 +179,10 @@ int main(int argc, char **argv)
     files.rlim_cur = files.rlim_max < OPEN_FILES ? files.rlim_max : OPEN_FILES;
     (void)setrlimit(RLIMIT_NOFILE, &files);
   }
-  /* Requests use OpenSSL until stop() has ended them. */
+  /* Requests use OpenSSL until stop_ports() has ended them. */
   (void)OPENSSL_init_crypto(OPENSSL_INIT_NO_ATEXIT, NULL);
   start_service();
-  (void)atexit(stop);
+  (void)atexit(stop_ports);
   start_ports();
   report_ready(sim_service.options.ready_file);
   (void)sigwait(&signals, &unused);

@@ -71,7 +71,7 @@ static const struct row {
 
 #define N_ROWS (sizeof(rows) / sizeof(rows[0]))
 
-static _Noreturn void print_help(void)
+static _Noreturn void options_print_help(void)
 {
   (void)puts("Usage: docextract-sim [OPTION]...\n"
              "Simulates the Document Extraction Service for trials and tests."
@@ -88,8 +88,8 @@ static _Noreturn void print_help(void)
   exit(EX_OK);
 }
 
-static bool set_option(struct sim_options *o, const struct row *row,
-                       const char *text)
+static bool options_set(struct sim_options *o, const struct row *row,
+                        const char *text)
 {
   void *place = (char *)o + row->offset;
   int64_t number;
@@ -111,7 +111,7 @@ static bool set_option(struct sim_options *o, const struct row *row,
     o->claims[o->n_claims++] = text;
     return true;
   case HELP:
-    print_help();
+    options_print_help();
   case SHOW_VERSION:
     (void)puts("docextract-sim " PACKAGE_VERSION);
     exit(EX_OK);
@@ -120,7 +120,7 @@ static bool set_option(struct sim_options *o, const struct row *row,
 }
 
 /* Returns NULL, or a message about options that conflict. */
-static const char *find_conflict(const struct sim_options *o)
+static const char *options_find_conflict(const struct sim_options *o)
 {
   if ((o->tls_cert == NULL) != (o->tls_key == NULL))
     return "--tls-cert and --tls-key go together";
@@ -133,7 +133,7 @@ static const char *find_conflict(const struct sim_options *o)
   return NULL;
 }
 
-static _Noreturn void fail(void)
+static _Noreturn void options_fail(void)
 {
   (void)fputs("Try 'docextract-sim --help'.\n", stderr);
   exit(EX_USAGE);
@@ -158,15 +158,15 @@ void sim_options_parse(int argc, char **argv, struct sim_options *ret)
   }
   while ((c = getopt_long(argc, argv, "", longs, &index)) != -1) {
     if (c != 0)
-      fail();
-    if (!set_option(ret, &rows[index], optarg)) {
+      options_fail();
+    if (!options_set(ret, &rows[index], optarg)) {
       warnx("invalid value '%s' for --%s", optarg, rows[index].name);
-      fail();
+      options_fail();
     }
   }
-  conflict = optind < argc ? "takes no arguments" : find_conflict(ret);
+  conflict = optind < argc ? "takes no arguments" : options_find_conflict(ret);
   if (conflict == NULL)
     return;
   warnx("%s", conflict);
-  fail();
+  options_fail();
 }

@@ -25,7 +25,7 @@ const char *sim_request_header(const struct sim_request *r, const char *name)
   return MHD_lookup_connection_value(r->connection, MHD_HEADER_KIND, name);
 }
 
-static void free_request(struct sim_request *r)
+static void request_free(struct sim_request *r)
 {
   if (r->body_stream != NULL)
     (void)fclose(r->body_stream);
@@ -41,7 +41,7 @@ static void free_request(struct sim_request *r)
 }
 
 /* Starts a request whose headers have arrived. */
-static struct sim_request *new_request(const struct sim_port *port,
+static struct sim_request *request_new(const struct sim_port *port,
                                        struct MHD_Connection *connection,
                                        const char *url, const char *method)
 {
@@ -58,7 +58,7 @@ static struct sim_request *new_request(const struct sim_port *port,
   return r;
 }
 
-static cJSON *make_log_line(const struct sim_request *r, unsigned status)
+static cJSON *request_log_line(const struct sim_request *r, unsigned status)
 {
   const char *coding = sim_request_header(r, "Transfer-Encoding");
   cJSON *line = cJSON_CreateObject();
@@ -92,7 +92,7 @@ static cJSON *make_log_line(const struct sim_request *r, unsigned status)
  * Appends a line for each request, in one write(), before its response is sent,
  * so that a client that has the response finds the line.
  */
-static void log_request(struct sim_request *r, unsigned status)
+static void request_log(struct sim_request *r, unsigned status)
 {
   cJSON *line;
   char *json, *text;
@@ -101,7 +101,7 @@ static void log_request(struct sim_request *r, unsigned status)
   if (sim_service.log_fd < 0 || r->logged)
     return;
   r->logged = true;
-  line = make_log_line(r, status);
+  line = request_log_line(r, status);
   json = sim_new(cJSON_PrintUnformatted(line));
   text = sim_text("%s\n", json);
   len = strlen(text);
@@ -114,7 +114,8 @@ static void log_request(struct sim_request *r, unsigned status)
 
 /* Waits; ends early if the program stops or, with for_client, if the client
  * disconnects. */
-static void wait_ms(const struct sim_request *r, int64_t ms, bool for_client)
+static void request_wait(const struct sim_request *r, int64_t ms,
+                         bool for_client)
 {
   const union MHD_ConnectionInfo *info =
       MHD_get_connection_info(r->connection, MHD_CONNECTION_INFO_CONNECTION_FD);
@@ -133,13 +134,14 @@ struct slow_body {
   char data[];
 };
 
-static ssize_t send_slowly(void *cls, uint64_t pos, char *buf, size_t max)
+static ssize_t response_send_slowly(void *cls, uint64_t pos, char *buf,
+                                    size_t max)
 {
   const struct slow_body *b = cls;
   size_t n = b->len / 2 - (size_t)pos;
 
   if (b->drip_ms > 0) {
-    wait_ms(b->request, b->drip_ms, true);
+    request_wait(b->request, b->drip_ms, true);
     n = 1;
   } else if (n == 0) {
     return MHD_CONTENT_READER_END_WITH_ERROR;
@@ -149,8 +151,8 @@ static ssize_t send_slowly(void *cls, uint64_t pos, char *buf, size_t max)
   return (ssize_t)n;
 }
 
-static struct MHD_Response *make_response(const struct sim_request *r,
-                                          const char *body)
+static struct MHD_Response *response_new(const struct sim_request *r,
+                                         const char *body)
 {
   size_t len = body == NULL ? 0 : strlen(body);
   struct slow_body *b;
@@ -164,11 +166,12 @@ static struct MHD_Response *make_response(const struct sim_request *r,
   b->drip_ms = sim_fault_number(&r->fault, SIM_ACT_DRIP);
   b->len = len;
   memcpy(b->data, body, len);
-  return MHD_create_response_from_callback(len, 4096, send_slowly, b, free);
+  return MHD_create_response_from_callback(len, 4096, response_send_slowly, b,
+                                           free);
 }
 
 /* Adds "Name: value"; adds nothing if `text` is NULL or "". */
-static void add_header(struct MHD_Response *response, const char *text)
+static void response_add_header(struct MHD_Response *response, const char *text)
 {
   char *name = text == NULL ? NULL : strdup(text);
   char *value = name == NULL ? NULL : strstr(name, ": ");
@@ -182,9 +185,9 @@ static void add_header(struct MHD_Response *response, const char *text)
   free(name);
 }
 
-static void add_headers(const struct sim_request *r,
-                        const struct sim_response *a,
-                        struct MHD_Response *response)
+static void response_add_headers(const struct sim_request *r,
+                                 const struct sim_response *a,
+                                 struct MHD_Response *response)
 {
   const char *const *arg = r->fault.arg;
   const char *status = arg[SIM_ACT_STATUS] != NULL ? arg[SIM_ACT_STATUS]
@@ -195,18 +198,19 @@ static void add_headers(const struct sim_request *r,
 
   (void)strftime(date, sizeof(date), "Date: %a, %d %b %Y %H:%M:%S GMT",
                  gmtime_r(&now, &tm));
-  add_header(response, date);
+  response_add_header(response, date);
   if (a->type != NULL)
     (void)MHD_add_response_header(response, "Content-Type", a->type);
-  add_header(response, a->header);
+  response_add_header(response, a->header);
   if (status != NULL)
-    add_header(response, status + strspn(status, "0123456789 "));
-  add_header(response, arg[SIM_ACT_HEADER]);
+    response_add_header(response, status + strspn(status, "0123456789 "));
+  response_add_header(response, arg[SIM_ACT_HEADER]);
 }
 
 /* Replaces the response of the call, or parts of it, as the script
  * specifies. */
-static void apply_fault(const struct sim_request *r, struct sim_response *a)
+static void response_apply_fault(const struct sim_request *r,
+                                 struct sim_response *a)
 {
   const char *const *arg = r->fault.arg;
   const char *body = arg[SIM_ACT_GARBAGE] != NULL
@@ -236,7 +240,7 @@ static void apply_fault(const struct sim_request *r, struct sim_response *a)
 }
 
 /* Performs the request, unless the script prevents it, and responds. */
-static enum MHD_Result respond(struct sim_request *r)
+static enum MHD_Result request_respond(struct sim_request *r)
 {
   const char *const *arg = r->fault.arg;
   struct sim_response a = {0};
@@ -244,22 +248,22 @@ static enum MHD_Result respond(struct sim_request *r)
   enum MHD_Result result;
 
   if (arg[SIM_ACT_DELAY] != NULL)
-    wait_ms(r, sim_fault_number(&r->fault, SIM_ACT_DELAY), false);
+    request_wait(r, sim_fault_number(&r->fault, SIM_ACT_DELAY), false);
   if (arg[SIM_ACT_HANG] != NULL)
-    wait_ms(r, FOREVER, true);
+    request_wait(r, FOREVER, true);
   if (sim_fault_performs(&r->fault))
     r->port->perform(r, &a);
-  apply_fault(r, &a);
+  response_apply_fault(r, &a);
   if (arg[SIM_ACT_CLOSE] != NULL || arg[SIM_ACT_DROP] != NULL ||
       arg[SIM_ACT_HANG] != NULL) {
     free(a.body);
-    log_request(r, 0);
+    request_log(r, 0);
     return MHD_NO; /* closes the connection */
   }
-  response = sim_new(make_response(r, a.body));
+  response = sim_new(response_new(r, a.body));
   free(a.body);
-  add_headers(r, &a, response);
-  log_request(r, a.status);
+  response_add_headers(r, &a, response);
+  request_log(r, a.status);
   result = MHD_queue_response(r->connection, a.status, response);
   MHD_destroy_response(response);
   return result;
@@ -275,11 +279,11 @@ enum MHD_Result sim_request_handle(void *cls, struct MHD_Connection *connection,
 
   (void)version;
   if (r == NULL) {
-    *con_cls = r = new_request(cls, connection, url, method);
-    return r->respond_now ? respond(r) : MHD_YES;
+    *con_cls = r = request_new(cls, connection, url, method);
+    return r->respond_now ? request_respond(r) : MHD_YES;
   }
   if (n == 0)
-    return respond(r);
+    return request_respond(r);
   *len = 0;
   r->bytes += n;
   return r->port->receive(r, data, n) ? MHD_YES : MHD_NO;
@@ -295,7 +299,7 @@ void sim_request_completed(void *cls, struct MHD_Connection *connection,
   (void)code;
   if (r == NULL)
     return;
-  log_request(r, 0); /* if not logged yet: the client disconnected */
-  free_request(r);
+  request_log(r, 0); /* if not logged yet: the client disconnected */
+  request_free(r);
   *con_cls = NULL;
 }

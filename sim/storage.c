@@ -23,19 +23,20 @@
 #define AMZ_DATE "%Y%m%dT%H%M%SZ"
 
 /* Refuses an upload. Worded like the errors of common object storages. */
-static void refuse(struct sim_request *r, unsigned status, const char *code,
-                   const char *message)
+static void storage_refuse(struct sim_request *r, unsigned status,
+                           const char *code, const char *message)
 {
   r->upload.refusal = (struct sim_refusal){status, code, message};
 }
 
-static enum sim_call classify(struct sim_request *r, const char *method)
+static enum sim_call storage_classify(struct sim_request *r, const char *method)
 {
   (void)r;
   return strcmp(method, "PUT") == 0 ? SIM_PUT : SIM_OTHER;
 }
 
-static void respond(struct sim_response *a, const struct sim_refusal *refusal)
+static void storage_respond(struct sim_response *a,
+                            const struct sim_refusal *refusal)
 {
   a->status = refusal->status;
   a->type = "application/xml";
@@ -44,7 +45,7 @@ static void respond(struct sim_response *a, const struct sim_refusal *refusal)
                      refusal->code, refusal->message);
 }
 
-static void error(struct sim_response *a, unsigned status)
+static void storage_error(struct sim_response *a, unsigned status)
 {
   const struct sim_refusal refusal = {
       status, status < 500 ? "RequestError" : "InternalError",
@@ -52,12 +53,12 @@ static void error(struct sim_response *a, unsigned status)
 
   a->status = status;
   if (status >= 300 && status != MHD_HTTP_NOT_MODIFIED)
-    respond(a, &refusal);
+    storage_respond(a, &refusal);
 }
 
 /* The signature is random: a URL is valid if it was given out. */
-static char *make_url(const char *path, const char *date, const char *expires,
-                      const char *signature)
+static char *storage_make_url(const char *path, const char *date,
+                              const char *expires, const char *signature)
 {
   return sim_text("%s%s?X-Amz-Date=%s&X-Amz-Expires=%s&X-Amz-Signature=%s",
                   sim_service.storage_url, path, date, expires, signature);
@@ -77,12 +78,13 @@ char *sim_storage_url(const char *object)
   (void)strftime(date, sizeof(date), AMZ_DATE, gmtime_r(&now, &tm));
   (void)snprintf(expires, sizeof(expires), "%lld",
                  (long long)sim_service.options.url_lifetime_s);
-  url = make_url(path, date, expires, hex);
+  url = storage_make_url(path, date, expires, hex);
   free(path);
   return url;
 }
 
-static const char *query_value(const struct sim_request *r, const char *name)
+static const char *storage_query_value(const struct sim_request *r,
+                                       const char *name)
 {
   const char *value =
       MHD_lookup_connection_value(r->connection, MHD_GET_ARGUMENT_KIND, name);
@@ -91,13 +93,13 @@ static const char *query_value(const struct sim_request *r, const char *name)
 }
 
 /* Sets source and index of an accepted upload. */
-static void check_upload(struct sim_request *r)
+static void storage_check_upload(struct sim_request *r)
 {
   const char *type = sim_request_header(r, "Content-Type");
-  const char *date = query_value(r, "X-Amz-Date");
-  const char *expires = query_value(r, "X-Amz-Expires");
-  char *url =
-      make_url(r->path, date, expires, query_value(r, "X-Amz-Signature"));
+  const char *date = storage_query_value(r, "X-Amz-Date");
+  const char *expires = storage_query_value(r, "X-Amz-Expires");
+  char *url = storage_make_url(r->path, date, expires,
+                               storage_query_value(r, "X-Amz-Signature"));
   const struct sim_file *file;
   char id[SIM_ID_BYTES] = "";
   struct tm tm = {0};
@@ -108,30 +110,31 @@ static void check_upload(struct sim_request *r)
   /* If the URL is the right one, we created its date and lifetime. */
   (void)strptime(date, AMZ_DATE, &tm);
   if (sim_request_header(r, "Authorization") != NULL)
-    refuse(r, MHD_HTTP_BAD_REQUEST, "InvalidArgument",
-           "Only one auth mechanism allowed");
+    storage_refuse(r, MHD_HTTP_BAD_REQUEST, "InvalidArgument",
+                   "Only one auth mechanism allowed");
   else if (sim_request_header(r, "Content-Length") == NULL)
-    refuse(r, MHD_HTTP_LENGTH_REQUIRED, "MissingContentLength",
-           "You must provide the Content-Length HTTP header");
+    storage_refuse(r, MHD_HTTP_LENGTH_REQUIRED, "MissingContentLength",
+                   "You must provide the Content-Length HTTP header");
   else if (file == NULL || type == NULL || strcmp(file->type, type) != 0 ||
            strcmp(file->url, url) != 0)
-    refuse(r, MHD_HTTP_FORBIDDEN, "SignatureDoesNotMatch",
-           "The request signature does not match");
+    storage_refuse(r, MHD_HTTP_FORBIDDEN, "SignatureDoesNotMatch",
+                   "The request signature does not match");
   else if (sim_server_s() >= timegm(&tm) + atoll(expires))
-    refuse(r, MHD_HTTP_FORBIDDEN, "AccessDenied", "Request has expired");
+    storage_refuse(r, MHD_HTTP_FORBIDDEN, "AccessDenied",
+                   "Request has expired");
   else
     memcpy(r->source_id, id, SIM_ID_BYTES);
   free(url);
 }
 
-static void fail_upload(struct sim_request *r)
+static void storage_fail_upload(struct sim_request *r)
 {
   warn("cannot store an upload");
-  refuse(r, MHD_HTTP_INTERNAL_SERVER_ERROR, "InternalError",
-         "We encountered an internal error. Please try again.");
+  storage_refuse(r, MHD_HTTP_INTERNAL_SERVER_ERROR, "InternalError",
+                 "We encountered an internal error. Please try again.");
 }
 
-static void begin(struct sim_request *r)
+static void storage_begin(struct sim_request *r)
 {
   const char *text = sim_request_header(r, "Content-Length");
   uint64_t length = text == NULL ? 0 : strtoull(text, NULL, 10);
@@ -139,7 +142,7 @@ static void begin(struct sim_request *r)
 
   if (r->call != SIM_PUT || !sim_fault_performs(&r->fault))
     return;
-  check_upload(r);
+  storage_check_upload(r);
   if (u->refusal.status != 0) {
     r->respond_now =
         sim_request_header(r, "Expect") != NULL || length > DRAIN_BYTES_MAX;
@@ -148,10 +151,10 @@ static void begin(struct sim_request *r)
   u->tmp = sim_text("%s/.put-XXXXXX", sim_service.data_dir);
   u->fd = mkostemp(u->tmp, O_CLOEXEC);
   if (u->fd < 0)
-    fail_upload(r);
+    storage_fail_upload(r);
 }
 
-static bool receive(struct sim_request *r, const char *data, size_t len)
+static bool storage_receive(struct sim_request *r, const char *data, size_t len)
 {
   const struct sim_upload *u = &r->upload;
   ssize_t n;
@@ -160,25 +163,25 @@ static bool receive(struct sim_request *r, const char *data, size_t len)
     return u->refusal.status == 0 || r->bytes <= DRAIN_BYTES_MAX;
   for (; len > 0 && u->refusal.status == 0; data += n, len -= (size_t)n)
     if ((n = write(u->fd, data, len)) < 0) {
-      fail_upload(r);
+      storage_fail_upload(r);
       break;
     }
   return true;
 }
 
-static void perform(struct sim_request *r, struct sim_response *a)
+static void storage_perform(struct sim_request *r, struct sim_response *a)
 {
   struct sim_upload *u = &r->upload;
   char *path = NULL;
 
   if (r->call != SIM_PUT) {
-    refuse(r, MHD_HTTP_METHOD_NOT_ALLOWED, "MethodNotAllowed",
-           "The specified method is not allowed");
+    storage_refuse(r, MHD_HTTP_METHOD_NOT_ALLOWED, "MethodNotAllowed",
+                   "The specified method is not allowed");
     a->header = "Allow: PUT";
   } else if (u->refusal.status == 0) {
     path = sim_text(SIM_FILE, sim_service.data_dir, r->source_id, u->index);
     if (rename(u->tmp, path) != 0) {
-      fail_upload(r);
+      storage_fail_upload(r);
     } else {
       free(u->tmp);
       u->tmp = NULL;
@@ -188,8 +191,9 @@ static void perform(struct sim_request *r, struct sim_response *a)
   }
   a->status = MHD_HTTP_OK;
   if (u->refusal.status != 0)
-    respond(a, &u->refusal);
+    storage_respond(a, &u->refusal);
 }
 
-const struct sim_port sim_storage_port = {classify, begin, receive, perform,
-                                          error};
+const struct sim_port sim_storage_port = {storage_classify, storage_begin,
+                                          storage_receive, storage_perform,
+                                          storage_error};

@@ -43,7 +43,7 @@ void sim_store_create(const char *const *types, size_t n,
 }
 
 /* The caller holds the lock. */
-static struct source *find_source(const char *id)
+static struct source *store_find_source(const char *id)
 {
   struct source *src = newest;
 
@@ -57,13 +57,13 @@ const struct sim_file *sim_store_file(const char *id, size_t n)
   const struct source *src;
 
   (void)pthread_mutex_lock(&store_lock);
-  src = find_source(id);
+  src = store_find_source(id);
   (void)pthread_mutex_unlock(&store_lock);
   return src != NULL && n >= 1 && n <= src->n_files ? &src->files[n - 1] : NULL;
 }
 
 /* Only this thread changes a source whose files have all arrived. */
-static void read_files(struct source *src)
+static void source_read_files(struct source *src)
 {
   int64_t arrived_at_ms = sim_now_ms();
   cJSON *cases = cJSON_CreateArray();
@@ -88,7 +88,7 @@ void sim_store_file_arrived(const char *id, size_t n)
   bool is_last = false;
 
   (void)pthread_mutex_lock(&store_lock);
-  src = find_source(id);
+  src = store_find_source(id);
   /* PUT is idempotent: if a file arrives again, nothing changes. */
   if (!src->files[n - 1].arrived) {
     src->files[n - 1].arrived = true;
@@ -96,27 +96,27 @@ void sim_store_file_arrived(const char *id, size_t n)
   }
   (void)pthread_mutex_unlock(&store_lock);
   if (is_last)
-    read_files(src);
+    source_read_files(src);
 }
 
-static bool is_processed(const struct source *src, int64_t more_ms)
+static bool source_is_processed(const struct source *src, int64_t more_ms)
 {
   return src->arrived_at_ms != 0 &&
          sim_now_ms() >=
              src->arrived_at_ms + sim_service.options.source_time_ms + more_ms;
 }
 
-static cJSON *describe(const struct source *src, const char *word)
+static cJSON *source_describe(const struct source *src, const char *word)
 {
   cJSON *json = cJSON_CreateObject();
   cJSON *ids;
   const cJSON *result;
 
   if (word == NULL)
-    word = src->n_arrived < src->n_files ? "pending_upload"
-           : !is_processed(src, 0)       ? "processing"
-           : src->unreadable             ? "failed"
-                                         : "complete";
+    word = src->n_arrived < src->n_files  ? "pending_upload"
+           : !source_is_processed(src, 0) ? "processing"
+           : src->unreadable              ? "failed"
+                                          : "complete";
   ids =
       strcmp(word, "complete") == 0 ? cJSON_CreateArray() : cJSON_CreateNull();
   if (cJSON_IsArray(ids)) {
@@ -142,20 +142,20 @@ cJSON *sim_store_source(const char *id, const char *word)
   cJSON *json;
 
   (void)pthread_mutex_lock(&store_lock);
-  src = find_source(id);
-  json = src == NULL ? NULL : describe(src, word);
+  src = store_find_source(id);
+  json = src == NULL ? NULL : source_describe(src, word);
   (void)pthread_mutex_unlock(&store_lock);
   return json;
 }
 
 /* The caller holds the lock. Cases can be found only when their source is
  * complete. */
-static const cJSON *find_case(const char *id, const struct source **ret)
+static const cJSON *store_find_case(const char *id, const struct source **ret)
 {
   const cJSON *result;
 
   for (*ret = newest; *ret != NULL; *ret = (*ret)->next)
-    if (!(*ret)->unreadable && is_processed(*ret, 0))
+    if (!(*ret)->unreadable && source_is_processed(*ret, 0))
       cJSON_ArrayForEach(result, (*ret)->cases)
       {
         if (strcmp(cJSON_GetObjectItem(result, "id")->valuestring, id) == 0)
@@ -172,11 +172,11 @@ unsigned sim_store_case(const char *id, cJSON **ret,
   unsigned status = 404;
 
   (void)pthread_mutex_lock(&store_lock);
-  result = find_case(id, &src);
+  result = store_find_case(id, &src);
   if (result != NULL) {
     memcpy(ret_source_id, src->id, SIM_ID_BYTES);
     status = 204;
-    if (is_processed(src, sim_service.options.case_time_ms)) {
+    if (source_is_processed(src, sim_service.options.case_time_ms)) {
       status = 200;
       *ret = cJSON_Duplicate(result, 1);
     }

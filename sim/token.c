@@ -37,7 +37,7 @@ struct part {
   size_t len;
 };
 
-static void load_key(void)
+static void token_load_key(void)
 {
   BIO *bio = sim_new(BIO_new_mem_buf(secret, (int)secret_len));
   const char *name = sim_service.options.algorithm;
@@ -78,11 +78,11 @@ void sim_token_load(void)
   if (secret_len == 0)
     errx(EX_UNAVAILABLE, "token check: the file is empty");
   if (o->key_file != NULL)
-    load_key();
+    token_load_key();
 }
 
 /* Decodes base64url without padding, as used in tokens. */
-static bool decode(const char *text, struct part *ret)
+static bool token_decode(const char *text, struct part *ret)
 {
   char padded[PART_BYTES_MAX + 4];
   size_t len = strlen(text);
@@ -105,7 +105,7 @@ static bool decode(const char *text, struct part *ret)
 }
 
 /* Converts r||s to DER, which OpenSSL requires. */
-static bool ecdsa_to_der(struct part *signature)
+static bool token_ecdsa_to_der(struct part *signature)
 {
   int half = (curve_bits + 7) / 8;
   ECDSA_SIG *s = sim_new(ECDSA_SIG_new());
@@ -121,7 +121,8 @@ static bool ecdsa_to_der(struct part *signature)
   return n > 0;
 }
 
-static bool signature_good(const char *text, size_t len, struct part *signature)
+static bool token_signature_good(const char *text, size_t len,
+                                 struct part *signature)
 {
   unsigned char mac[EVP_MAX_MD_SIZE];
   unsigned n = 0;
@@ -133,7 +134,7 @@ static bool signature_good(const char *text, size_t len, struct part *signature)
     return HMAC(EVP_get_digestbyname(digest), secret, (int)secret_len,
                 (const unsigned char *)text, len, mac, &n) != NULL &&
            signature->len == n && CRYPTO_memcmp(signature->bytes, mac, n) == 0;
-  if (key_type == EVP_PKEY_EC && !ecdsa_to_der(signature))
+  if (key_type == EVP_PKEY_EC && !token_ecdsa_to_der(signature))
     return false;
   ctx = sim_new(EVP_MD_CTX_new());
   good = EVP_DigestVerifyInit_ex(ctx, &pctx, digest[0] != 0 ? digest : NULL,
@@ -147,7 +148,7 @@ static bool signature_good(const char *text, size_t len, struct part *signature)
   return good;
 }
 
-static const char *payload_error(const cJSON *p, double now)
+static const char *token_payload_error(const cJSON *p, double now)
 {
   const cJSON *exp = cJSON_GetObjectItemCaseSensitive(p, "exp");
   const cJSON *iat = cJSON_GetObjectItemCaseSensitive(p, "iat");
@@ -174,21 +175,22 @@ static const char *payload_error(const cJSON *p, double now)
   return NULL;
 }
 
-static cJSON *decode_json(const char *text)
+static cJSON *token_decode_json(const char *text)
 {
   struct part part;
 
-  return decode(text, &part) ? cJSON_ParseWithOpts((char *)part.bytes, NULL, 1)
-                             : NULL;
+  return token_decode(text, &part)
+             ? cJSON_ParseWithOpts((char *)part.bytes, NULL, 1)
+             : NULL;
 }
 
 /* Checks `token`; splits `copy`, a copy of it, into its parts. */
-static const char *jwt_error(const char *token, char *copy, int64_t now_s)
+static const char *token_jwt_error(const char *token, char *copy, int64_t now_s)
 {
   const char *key_id = sim_service.options.key_id;
   const char *error = NULL;
-  cJSON *header = decode_json(strsep(&copy, "."));
-  cJSON *payload = copy == NULL ? NULL : decode_json(strsep(&copy, "."));
+  cJSON *header = token_decode_json(strsep(&copy, "."));
+  cJSON *payload = copy == NULL ? NULL : token_decode_json(strsep(&copy, "."));
   struct part signature = {0};
 
   if (header == NULL || payload == NULL || copy == NULL)
@@ -198,11 +200,12 @@ static const char *jwt_error(const char *token, char *copy, int64_t now_s)
     error = "wrong algorithm";
   else if (key_id != NULL && strcmp(sim_text_of(header, "kid"), key_id) != 0)
     error = "wrong key ID";
-  else if (!decode(copy, &signature) ||
-           !signature_good(token, strlen(token) - strlen(copy) - 1, &signature))
+  else if (!token_decode(copy, &signature) ||
+           !token_signature_good(token, strlen(token) - strlen(copy) - 1,
+                                 &signature))
     error = "invalid signature";
   else
-    error = payload_error(payload, (double)now_s);
+    error = token_payload_error(payload, (double)now_s);
   cJSON_Delete(header);
   cJSON_Delete(payload);
   return error;
@@ -229,7 +232,7 @@ const char *sim_token_error(const char *header, int64_t now_s)
                ? NULL
                : "wrong token";
   copy = sim_new(strdup(token));
-  error = jwt_error(token, copy, now_s);
+  error = token_jwt_error(token, copy, now_s);
   free(copy);
   return error;
 }
