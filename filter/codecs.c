@@ -161,7 +161,7 @@ static bool ccitt_skip_eol(struct ccitt *c)
 }
 
 enum dx_reason codecs_ccitt(const unsigned char *bytes, size_t len,
-                            const struct codecs_ccitt *p, const char **ret_why)
+                            const struct ccitt_parms *p, const char **ret_why)
 {
   size_t changes = (size_t)p->columns + 6;
   const char *why = NULL;
@@ -347,7 +347,9 @@ enum dx_reason codecs_jbig2(const unsigned char *bytes, size_t len,
 
 /* ---- JPEG 2000 (ITU-T T.800, annexes A and I) ---- */
 
+#define JPX_COM 0xFF64
 #define JPX_SOT 0xFF90
+#define JPX_SOD 0xFF93
 #define JPX_EOC 0xFFD9
 #define JPX_EOC_BYTES "\xFF\xD9"
 #define JPX_TILES_MAX 65535
@@ -356,25 +358,102 @@ struct jpx_tile {
   uint32_t seen, parts; /* 0 parts: not known */
 };
 
-/* Behind an SOT marker: to the end of the tile-part. */
-static void jpx_tile_part(struct codecs_input *in, struct jpx_tile *tiles,
-                          uint64_t count)
+/* Adds the boxes that determine how the image looks, up to the codestream, and
+ * skips them. Boxes of one level are in the header, jp2h. */
+static void jpx_copy_boxes(struct codecs_input *in, bool in_header,
+                           struct dx_buf *copy)
 {
-  uint32_t len = codecs_number(in, 2), tile = codecs_number(in, 2);
-  uint32_t psot = codecs_number(in, 4), part = codecs_number(in, 1);
-  uint32_t parts = codecs_number(in, 1);
+  const char *kept =
+      in_header ? "ihdrbpcccolrpclrcmapcdef" : "jP  ftyprreqjp2h";
 
-  if (psot == 0) /* up to EOC, which the data cannot contain */
-    codecs_find(in, JPX_EOC_BYTES, 2);
+  while (in->why == NULL && in->at < in->end) {
+    const unsigned char *begin = in->at, *type = begin + 4;
+    uint64_t len = codecs_number(in, 4);
+    struct codecs_input content;
+    size_t at = copy->len;
+    const char *found;
+
+    codecs_skip(in, 4);
+    if (in->why == NULL && memcmp(type, "jp2c", 4) == 0) {
+      codecs_skip(in, len == 1 ? 8 : 0);
+      return;
+    }
+    if (len == 0) {
+      len = (uint64_t)(in->end - begin);
+    } else if (len == 1) {
+      len = (uint64_t)codecs_number(in, 4) << 32;
+      len |= codecs_number(in, 4);
+    }
+    content = *in;
+    len -= (uint64_t)(in->at - begin);
+    codecs_skip(in, len); /* also if it was less */
+    content.end = in->at;
+    found = in->why == NULL ? memmem(kept, strlen(kept), type, 4) : NULL;
+    if (found == NULL || (found - kept) % 4 != 0)
+      continue;
+    if (memcmp(type, "jp2h", 4) != 0) {
+      dx_buf_add(copy, begin, (size_t)(in->at - begin));
+      continue;
+    }
+    dx_buf_add(copy, begin, 8);
+    jpx_copy_boxes(&content, true, copy);
+    codecs_expect(in, content.why == NULL, is_invalid);
+    for (int i = 0; i < 4 && !copy->failed; i++)
+      copy->data[at + (size_t)i] = (char)((copy->len - at) >> (24 - 8 * i));
+  }
+}
+
+/* Skips to the codestream. In some PDFs, other bytes precede it. */
+static void jpx_find(struct codecs_input *in, struct dx_buf *boxes)
+{
+  static const char signature[] = "jP  \r\n\x87\n";
+
+  if (codecs_left(in) >= 12 && memcmp(in->at + 4, signature, 8) == 0)
+    jpx_copy_boxes(in, false, boxes);
   else
-    codecs_skip(in, psot >= 14 ? psot - 12 : UINT64_MAX);
-  codecs_expect(in, len == 10 && tile < count && (parts == 0 || part < parts),
-                is_invalid);
-  if (in->why != NULL)
-    return;
+    codecs_find(in, "\xFF\x4F\xFF\x51", 4);
+}
+
+/* Skips a marker with its segment, or a whole tile-part. Returns the marker. */
+static uint32_t jpx_skip(struct codecs_input *in)
+{
+  uint32_t marker = codecs_number(in, 2), len, psot;
+
+  if (marker == JPX_EOC)
+    return marker;
+  len = codecs_number(in, 2);
+  if (marker == JPX_SOT) {
+    codecs_skip(in, 2);
+    psot = codecs_number(in, 4);
+    codecs_skip(in, 2);
+    if (psot == 0) /* up to EOC, which the data cannot contain */
+      codecs_find(in, JPX_EOC_BYTES, 2);
+    else
+      codecs_skip(in, psot >= 14 ? psot - 12 : UINT64_MAX);
+    codecs_expect(in, len == 10, is_invalid);
+  } else {
+    codecs_skip(in, len >= 2 ? len - 2 : UINT64_MAX);
+  }
+  return marker;
+}
+
+/* `part` is at an SOT marker, of a tile-part that is complete. */
+static bool jpx_count_part(struct codecs_input part, struct jpx_tile *tiles,
+                           uint64_t count)
+{
+  uint32_t tile, number, parts;
+
+  codecs_skip(&part, 4);
+  tile = codecs_number(&part, 2);
+  codecs_skip(&part, 4);
+  number = codecs_number(&part, 1);
+  parts = codecs_number(&part, 1);
+  if (tile >= count || (parts > 0 && number >= parts))
+    return false;
   tiles[tile].seen++;
   if (parts > 0)
     tiles[tile].parts = parts;
+  return true;
 }
 
 /* EOC may be missing if each tile specifies its number of parts, but it must
@@ -382,20 +461,18 @@ static void jpx_tile_part(struct codecs_input *in, struct jpx_tile *tiles,
 static void jpx_codestream(struct codecs_input *in, struct jpx_tile *tiles,
                            uint64_t count)
 {
-  uint32_t marker, len;
+  struct codecs_input part;
+  uint32_t marker;
   bool ended, whole;
   uint64_t i;
 
   do {
-    marker = codecs_number(in, 2);
-    if (marker == JPX_SOT) {
-      jpx_tile_part(in, tiles, count);
-      if (in->why != NULL)
-        return;
-    } else if (marker != JPX_EOC) {
-      len = codecs_number(in, 2);
-      codecs_skip(in, len >= 2 ? len - 2 : UINT64_MAX);
-    }
+    part = *in;
+    marker = jpx_skip(in);
+    if (marker == JPX_SOT && in->why == NULL)
+      codecs_expect(in, jpx_count_part(part, tiles, count), is_invalid);
+    if (marker == JPX_SOT && in->why != NULL)
+      return;
   } while (in->why == NULL && marker != JPX_EOC);
   ended = in->why != NULL;
   whole = !ended || memcmp(in->end - 2, JPX_EOC_BYTES, 2) != 0;
@@ -410,12 +487,14 @@ enum dx_reason codecs_jpx(const unsigned char *bytes, size_t len,
 {
   struct codecs_input in = {.at = bytes, .end = bytes + len};
   uint64_t siz[8], columns, rows; /* X, Y, XO, YO, XT, YT, XTO, YTO */
+  struct dx_buf boxes = {0};
   struct jpx_tile *tiles;
   uint32_t siz_len;
   int i;
 
-  codecs_find(&in, "\xFF\x4F\xFF\x51", 4); /* may be in a box of a JP2 file */
-  codecs_skip(&in, 4);
+  jpx_find(&in, &boxes);
+  dx_buf_release(&boxes);
+  codecs_expect(&in, codecs_number(&in, 4) == 0xFF4FFF51, is_invalid);
   siz_len = codecs_number(&in, 2);
   codecs_skip(&in, 2);
   for (i = 0; i < 8; i++)
@@ -439,4 +518,49 @@ enum dx_reason codecs_jpx(const unsigned char *bytes, size_t len,
   jpx_codestream(&in, tiles, columns * rows);
   free(tiles);
   return codecs_reason(in.why, ret_why);
+}
+
+/* Makes the comments in a header zeros. */
+static void jpx_clear_comments(unsigned char *header, size_t len)
+{
+  size_t at, size;
+
+  for (at = 0; len - at >= 4 && header[at + 1] != (JPX_SOD & 0xFF);
+       at += 2 + size) {
+    size = (size_t)header[at + 2] << 8 | header[at + 3];
+    if (size < 2 || size > len - at - 2)
+      return;
+    if (header[at + 1] == (JPX_COM & 0xFF))
+      memset(header + at + 4, 0, size - 2);
+  }
+}
+
+void codecs_clean_jpx(const unsigned char *bytes, size_t len,
+                      struct dx_buf *copy)
+{
+  struct codecs_input in = {.at = bytes, .end = bytes + len};
+  size_t at, end;
+  uint32_t marker;
+
+  jpx_find(&in, copy);
+  if (copy->len > 0)
+    dx_buf_add(copy, "\0\0\0\0jp2c", 8);
+  dx_buf_add(copy, in.at, 2); /* SOC */
+  codecs_skip(&in, 2);
+  at = end = copy->len;
+  do {
+    const unsigned char *from = in.at;
+
+    marker = jpx_skip(&in);
+    if (in.why != NULL || marker == JPX_EOC)
+      continue;
+    dx_buf_add(copy, from, (size_t)(in.at - from));
+    if (!copy->failed)
+      jpx_clear_comments((unsigned char *)copy->data + at, copy->len - at);
+    at = copy->len;
+    if (marker == JPX_SOT)
+      end = at;
+  } while (in.why == NULL && marker != JPX_EOC);
+  copy->len = end; /* of the last tile-part */
+  dx_buf_add(copy, JPX_EOC_BYTES, 2);
 }

@@ -12,7 +12,7 @@
  *   UNKNOWN      a JPEG with 12 bits, lossless, or arithmetic coding, of which
  *                libjpeg does not notice when the data end
  *   TOO_COMPLEX  too many columns, tiles, pixels, or scans
- *   TROUBLE      out of memory, or the sink returned false
+ *   TROUBLE      out of memory
  * Hostile data can crash a library or use all processor time: the caller runs
  * this in a separate process. Ownership: everything is borrowed. Blocking: as
  * long as decoding takes. Memory: a few rows, 8 bytes for each tile, two bytes
@@ -25,13 +25,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "lib/base/buf.h"
 #include "lib/print/bundle.h"
 
 /* ---- codecs.c: images in a PDF ---- */
 
 /* /DecodeParms of CCITTFaxDecode (ISO 32000-1, 7.4.6). All rows are needed,
  * whatever /EndOfBlock is. */
-struct codecs_ccitt {
+struct ccitt_parms {
   int k;
   uint32_t columns;
   uint32_t rows; /* the image's height */
@@ -39,7 +40,7 @@ struct codecs_ccitt {
 };
 
 enum dx_reason codecs_ccitt(const unsigned char *bytes, size_t len,
-                            const struct codecs_ccitt *p, const char **ret_why);
+                            const struct ccitt_parms *p, const char **ret_why);
 
 /* The embedded organization (ITU-T T.88, annex D.3); globals may be NULL. */
 enum dx_reason codecs_jbig2(const unsigned char *bytes, size_t len,
@@ -47,22 +48,27 @@ enum dx_reason codecs_jbig2(const unsigned char *bytes, size_t len,
                             uint32_t width, uint32_t height,
                             const char **ret_why);
 
-/* A JP2 file or a bare codestream (ITU-T T.800, annex A). A width or height of
- * 0 is not compared. */
+/* A JP2 file or a bare codestream (ITU-T T.800, annexes A and I). A width or
+ * height of 0 is not compared. */
 enum dx_reason codecs_jpx(const unsigned char *bytes, size_t len,
                           uint32_t width, uint32_t height,
                           const char **ret_why);
+
+/* Adds a copy of an image that was accepted, without metadata. If memory is
+ * lacking, copy->failed is set. */
+typedef void codecs_cleaner(const unsigned char *bytes, size_t len,
+                            struct dx_buf *copy);
+
+/* Of a JP2 file, only the boxes that determine how it looks remain, and the
+ * codestream, whose comments become zeros. Missing EOC is added. */
+codecs_cleaner codecs_clean_jpx;
 
 /* ---- jpeg.c ---- */
 
 struct jpeg_info {
   uint32_t width, height; /* pixels, as stored */
   int components;
-  bool has_metadata; /* jpeg_clean() without orientation changes it */
 };
-
-/* Returns false to stop. */
-typedef bool jpeg_sink(void *ctx, const void *bytes, size_t len);
 
 /* Decodes the entropy-coded data of every scan of the first image. Data after
  * it are ignored: phones append other images (MPO, gain maps). */
@@ -70,14 +76,13 @@ enum dx_reason jpeg_check(const unsigned char *bytes, size_t len,
                           struct jpeg_info *ret_info, const char **ret_why);
 
 /*
- * Passes the first image, SOI to EOI, of a JPEG that jpeg_check() accepted, to
- * `sink`, without metadata: of the application segments only JFIF (without
- * thumbnail), ICC profile, and Adobe remain, and no comment. With
- * keep_orientation, of EXIF an orientation other than 1 remains. Missing EOI is
- * added. False if the sink returned false.
+ * Adds the first image, SOI to EOI, of a JPEG that jpeg_check() accepted,
+ * without metadata: of the application segments only JFIF (without thumbnail),
+ * ICC profile, and Adobe remain, and no comment. With keep_orientation, of EXIF
+ * an orientation other than 1 remains. Missing EOI is added.
  */
-bool jpeg_clean(const unsigned char *bytes, size_t len, bool keep_orientation,
-                jpeg_sink *sink, void *ctx);
+void jpeg_clean(const unsigned char *bytes, size_t len, bool keep_orientation,
+                struct dx_buf *copy);
 
 /* EXIF data are a TIFF. Returns the SHORT with this tag in its directory at
  * `at`, or 0. Never reads outside of the bytes. */
@@ -94,11 +99,11 @@ int jpeg_exif_clean(const unsigned char *exif, size_t len,
 
 /*
  * Decodes the image (the first one of an animation) row by row; all checksums,
- * of each chunk and of the compressed data, must be correct. Passes a copy to
- * `sink`: IHDR, PLTE, IDAT, IEND unchanged, the ancillary chunks that change
- * how the image looks, and of EXIF only an orientation other than 1.
+ * of each chunk and of the compressed data, must be correct. Adds a copy: IHDR,
+ * PLTE, IDAT, IEND unchanged, the ancillary chunks that change how the image
+ * looks, and of EXIF only an orientation other than 1.
  */
 enum dx_reason png_clean(const unsigned char *bytes, size_t len,
-                         jpeg_sink *sink, void *ctx, const char **ret_why);
+                         struct dx_buf *copy, const char **ret_why);
 
 #endif

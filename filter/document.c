@@ -31,30 +31,27 @@ const char *document_sent_as(const char *type)
              : DX_MIME_PDF;
 }
 
-static bool document_add(void *fd, const void *bytes, size_t len)
-{
-  return dx_fs_write_all(*(const int *)fd, bytes, len, "document", NULL) ==
-         DX_OK;
-}
-
 /* A picture whose type does not change. */
 static enum dx_reason document_picture(const unsigned char *bytes, size_t len,
                                        const struct pdf_task *task,
                                        struct pdf_done *ret_done)
 {
-  int fd = task->out_fd;
+  struct dx_buf copy = {0};
   const char *why = NULL;
   struct jpeg_info info;
   enum dx_reason reason;
 
   if (strcmp(task->type, DX_MIME_PNG) == 0) {
-    reason = png_clean(bytes, len, document_add, &fd, &why);
+    reason = png_clean(bytes, len, &copy, &why);
   } else {
     reason = jpeg_check(bytes, len, &info, &why);
-    if (reason == DX_REASON_NONE &&
-        !jpeg_clean(bytes, len, true, document_add, &fd))
-      reason = DX_REASON_TROUBLE;
+    jpeg_clean(bytes, len, true, &copy);
   }
+  if (reason == DX_REASON_NONE &&
+      (!dx_buf_ok(&copy) || dx_fs_write_all(task->out_fd, copy.data, copy.len,
+                                            "document", NULL) != DX_OK))
+    reason = DX_REASON_TROUBLE;
+  dx_buf_release(&copy);
   ret_done->pages = 1;
   if (reason == DX_REASON_DAMAGED)
     (void)snprintf(ret_done->why, sizeof(ret_done->why), "%s", why);

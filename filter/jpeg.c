@@ -135,8 +135,7 @@ static bool jpeg_is(const struct jpeg_walk *w, int marker, const char *id,
 
 /* ---- the copy ---- */
 
-static bool jpeg_put_cleaned(jpeg_sink *sink, void *ctx,
-                             const struct jpeg_walk *w)
+static void jpeg_copy_segment(const struct jpeg_walk *w, struct dx_buf *copy)
 {
   bool is_jfif = jpeg_is(w, JPEG_APP0, "JFIF", 5, 14);
   unsigned char short_one[4 + 14] = {0};
@@ -146,38 +145,30 @@ static bool jpeg_put_cleaned(jpeg_sink *sink, void *ctx,
     memcpy(short_one, w->begin, 4 + 12);
     short_one[2] = 0;
     short_one[3] = is_jfif ? 16 : 14;
-    return sink(ctx, short_one, 2U + short_one[3]);
+    dx_buf_add(copy, short_one, 2U + short_one[3]);
+  } else if (((w->marker & ~15) != JPEG_APP0 && w->marker != JPEG_COM) ||
+             jpeg_is(w, JPEG_APP0 + 2, "ICC_PROFILE", 12, 14)) {
+    dx_buf_add(copy, w->begin, (size_t)(w->at - w->begin));
   }
-  if (((w->marker & ~15) == JPEG_APP0 || w->marker == JPEG_COM) &&
-      !jpeg_is(w, JPEG_APP0 + 2, "ICC_PROFILE", 12, 14))
-    return true;
-  return sink(ctx, w->begin, (size_t)(w->at - w->begin));
 }
 
-bool jpeg_clean(const unsigned char *bytes, size_t len, bool keep_orientation,
-                jpeg_sink *sink, void *ctx)
+void jpeg_clean(const unsigned char *bytes, size_t len, bool keep_orientation,
+                struct dx_buf *copy)
 {
   unsigned char exif[10 + JPEG_EXIF_BYTES] = "\xFF\xE1\0\x22"
                                              "Exif\0";
   struct jpeg_walk w = jpeg_walk_begin(bytes, len);
-  bool ok = sink(ctx, "\xFF\xD8", 2);
 
-  while (ok && jpeg_walk_next(&w)) {
+  dx_buf_add(copy, "\xFF\xD8", 2);
+  while (jpeg_walk_next(&w)) {
     if (keep_orientation && jpeg_is(&w, JPEG_APP0 + 1, "Exif\0", 6, 6)) {
-      ok = jpeg_exif_clean(w.segment + 6, w.len - 6, exif + 10) == 1 ||
-           sink(ctx, exif, sizeof(exif));
+      if (jpeg_exif_clean(w.segment + 6, w.len - 6, exif + 10) != 1)
+        dx_buf_add(copy, exif, sizeof(exif));
       keep_orientation = false; /* only the first one counts */
     }
-    ok = ok && jpeg_put_cleaned(sink, ctx, &w);
+    jpeg_copy_segment(&w, copy);
   }
-  return ok && sink(ctx, "\xFF\xD9", 2);
-}
-
-static bool jpeg_count(void *total, const void *bytes, size_t len)
-{
-  (void)bytes;
-  *(size_t *)total += len;
-  return true;
+  dx_buf_add(copy, "\xFF\xD9", 2);
 }
 
 /* ---- decoding ---- */
@@ -292,7 +283,6 @@ enum dx_reason jpeg_check(const unsigned char *bytes, size_t len,
   struct jpeg_decoder d = {0};
   struct jpeg_walk w = jpeg_walk_begin(bytes, len);
   enum dx_reason reason;
-  size_t clean_len = 0;
 
   d.at = w.at - 2;
   d.end = w.end;
@@ -309,12 +299,10 @@ enum dx_reason jpeg_check(const unsigned char *bytes, size_t len,
     reason = jpeg_decode(&d);
   else
     reason = jpeg_reason(d.errors.msg_code, ret_why);
-  (void)jpeg_clean(bytes, len, false, jpeg_count, &clean_len);
   if (reason == DX_REASON_NONE)
     *ret_info = (struct jpeg_info){.width = d.libjpeg.image_width,
                                    .height = d.libjpeg.image_height,
-                                   .components = d.libjpeg.num_components,
-                                   .has_metadata = clean_len != len};
+                                   .components = d.libjpeg.num_components};
   jpeg_destroy_decompress(&d.libjpeg);
   return reason;
 }

@@ -84,32 +84,31 @@ static bool png_is_kept(const unsigned char *type)
 }
 
 /* The chunks up to `end`, which libpng has found complete. */
-static bool png_copy(const unsigned char *bytes, const unsigned char *end,
-                     jpeg_sink *sink, void *ctx)
+static void png_copy(const unsigned char *bytes, const unsigned char *end,
+                     struct dx_buf *copy)
 {
-  bool ok = sink(ctx, bytes, SIGNATURE_BYTES);
   const unsigned char *p;
   size_t len;
 
-  for (p = bytes + SIGNATURE_BYTES; ok && p < end; p += CHUNK_BYTES + len) {
+  dx_buf_add(copy, bytes, SIGNATURE_BYTES);
+  for (p = bytes + SIGNATURE_BYTES; p < end; p += CHUNK_BYTES + len) {
     unsigned char exif[CHUNK_BYTES + JPEG_EXIF_BYTES] = "\0\0\0\0eXIf";
 
     len = png_get_uint_32(p);
     if (png_is_kept(p + 4)) {
-      ok = sink(ctx, p, CHUNK_BYTES + len);
+      dx_buf_add(copy, p, CHUNK_BYTES + len);
     } else if (memcmp(p + 4, "eXIf", 4) == 0 &&
                jpeg_exif_clean(p + 8, len, exif + 8) != 1) {
       exif[3] = JPEG_EXIF_BYTES;
       png_save_uint_32(exif + sizeof(exif) - 4,
                        (uint32_t)crc32(0, exif + 4, 4 + JPEG_EXIF_BYTES));
-      ok = sink(ctx, exif, sizeof(exif));
+      dx_buf_add(copy, exif, sizeof(exif));
     }
   }
-  return ok;
 }
 
 enum dx_reason png_clean(const unsigned char *bytes, size_t len,
-                         jpeg_sink *sink, void *ctx, const char **ret_why)
+                         struct dx_buf *copy, const char **ret_why)
 {
   struct png_input in = {.at = bytes, .end = bytes + len};
   png_structp libpng =
@@ -121,7 +120,7 @@ enum dx_reason png_clean(const unsigned char *bytes, size_t len,
     reason = png_decode(libpng, info, &in);
   png_destroy_read_struct(&libpng, &info, NULL);
   *ret_why = "an image ends early, or has invalid data";
-  if (reason == DX_REASON_NONE && !png_copy(bytes, in.at, sink, ctx))
-    reason = DX_REASON_TROUBLE;
-  return reason;
+  if (reason == DX_REASON_NONE)
+    png_copy(bytes, in.at, copy);
+  return copy->failed ? DX_REASON_TROUBLE : reason;
 }

@@ -10,6 +10,7 @@
 #include <stdexcept>
 #include <string>
 #include <unistd.h>
+#include <vector>
 
 #define POINTERHOLDER_TRANSITION 4 /* no deprecated classes */
 #include <qpdf/DLL.h>
@@ -77,10 +78,12 @@ void walk(QPDFObjectHandle object, uint64_t roles, bool strip, int depth,
   }
 }
 
-bool add_to_string(void *string, const void *bytes, size_t len)
+/* An unpack_sink. */
+bool add_to_string(void *string, const unsigned char *bytes, size_t len)
 {
-  static_cast<std::string *>(string)->append(static_cast<const char *>(bytes),
-                                             len);
+  if (bytes != nullptr)
+    static_cast<std::string *>(string)->append(
+        reinterpret_cast<const char *>(bytes), len);
   return true;
 }
 
@@ -179,25 +182,49 @@ bool qpdf_is_lost(qpdf_data data, qpdf_oh dict, const char *key)
 }
 
 bool qpdf_rewrite_stream(qpdf_data data, qpdf_oh object,
-                         qpdf_rewriter *rewriter)
+                         const struct unpack_stage *stages, size_t count,
+                         codecs_cleaner *clean)
 {
   try {
     auto stream = object_of(data, object), original = stream.copyStream();
-    auto provide = [original, rewriter](Pipeline *to) mutable {
+    std::vector<unpack_stage> packed(stages, stages + count);
+    auto provide = [original, packed, clean](Pipeline *to) mutable {
       auto raw = original.getRawStreamData();
       std::string bytes;
+      dx_buf copy = {};
+      size_t used;
 
-      if (!rewriter(raw->getBuffer(), raw->getSize(), add_to_string, &bytes))
-        throw std::runtime_error("stream cannot be rewritten");
-      to->writeString(bytes);
+      (void)unpack(packed.data(), packed.size(), raw->getBuffer(),
+                   raw->getSize(), add_to_string, &bytes, &used);
+      clean(reinterpret_cast<const unsigned char *>(bytes.data()), bytes.size(),
+            &copy);
+      if (!dx_buf_ok(&copy))
+        throw std::runtime_error("out of memory");
+      to->write(copy.data, copy.len);
       to->finish();
+      dx_buf_release(&copy);
     };
 
-    stream.replaceStreamData(provide, stream.getDict().getKey("/Filter"),
-                             stream.getDict().getKey("/DecodeParms"));
+    stream.replaceStreamData(provide, {}, {});
     return true;
   } catch (std::exception &) {
     return false;
+  }
+}
+
+void qpdf_copy_inline_dict(const unsigned char *dict, size_t len,
+                           struct dx_buf *copy)
+{
+  std::string text(reinterpret_cast<const char *>(dict), len);
+
+  try {
+    auto entries = QPDFObjectHandle::parse("<<" + text + ">>");
+    for (auto key : {"/F", "/Filter", "/DP", "/DecodeParms", "/L", "/Length"})
+      entries.removeKey(key);
+    text = entries.unparse();
+    dx_buf_add(copy, text.data() + 2, text.size() - 4);
+  } catch (std::exception &) {
+    copy->failed = true;
   }
 }
 

@@ -20,6 +20,10 @@
 extern "C" {
 #endif
 
+#include "filter/codecs.h"
+#include "filter/unpack.h"
+#include "lib/base/buf.h"
+
 /* From now on, if operator new fails, this process exits with `status`. */
 void qpdf_exit_when_out(int status);
 
@@ -53,17 +57,19 @@ bool qpdf_walk(qpdf_data pdf, int id, int generation, uint64_t roles,
  * treats as an absent key. Always false for a direct dictionary. */
 bool qpdf_is_lost(qpdf_data pdf, qpdf_oh dict, const char *key);
 
-typedef bool qpdf_sink(void *ctx, const void *bytes, size_t len);
-typedef bool qpdf_rewriter(const unsigned char *bytes, size_t len,
-                           qpdf_sink *sink, void *ctx);
-
 /*
- * When the document is written, the raw data of the indirect stream pass
- * through `rewriter`; the C API would keep the results for all streams in
+ * When the document is written, the raw data of the indirect stream are
+ * unpacked and cleaned; the C API would keep the results for all streams in
  * memory until then. False if it is not a stream.
  */
 bool qpdf_rewrite_stream(qpdf_data pdf, qpdf_oh object,
-                         qpdf_rewriter *rewriter);
+                         const struct unpack_stage *stages, size_t count,
+                         codecs_cleaner *clean);
+
+/* Adds the entries of the dictionary of an inline image, without brackets,
+ * except for its filters and length. */
+void qpdf_copy_inline_dict(const unsigned char *dict, size_t len,
+                           struct dx_buf *copy);
 
 /*
  * True if the indirect page `a` is the page `b` of another document: it has the

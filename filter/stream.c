@@ -33,6 +33,13 @@ struct stored;
 typedef enum dx_reason stored_decoder(const struct stored *s,
                                       const unsigned char *bytes, size_t len);
 
+struct stored_filter {
+  const char *name, *abbreviation;
+  enum unpack_filter filter;
+  stored_decoder *decode; /* instead of `filter` */
+  codecs_cleaner *clean;  /* NULL: its data have no metadata */
+};
+
 /* A stream or an inline image, and how its bytes are stored. */
 struct stored {
   struct stream_check *c;
@@ -41,7 +48,8 @@ struct stored {
   bool first;     /* inline: up to the first EI */
   struct unpack_stage stages[FILTERS_MAX];
   size_t count;
-  stored_decoder *decode;        /* for the output of the stages; NULL: none */
+  const struct stored_filter *codec; /* of the output of the stages; or NULL */
+  struct dx_buf clean;           /* that output without metadata, if inline */
   qpdf_oh parms;                 /* of the last filter */
   long long predictor, row_bits; /* of the last stage */
   long long width, height;       /* of an image */
@@ -154,10 +162,10 @@ static long long stream_components(const struct stream_check *c, qpdf_oh space,
 
 /* ---- images ---- */
 
-static bool image_clean_jpeg(const unsigned char *bytes, size_t len,
-                             qpdf_sink *sink, void *ctx)
+static void image_clean_jpeg(const unsigned char *bytes, size_t len,
+                             struct dx_buf *copy)
 {
-  return jpeg_clean(bytes, len, false, sink, ctx);
+  jpeg_clean(bytes, len, false, copy);
 }
 
 static enum dx_reason image_check_jpeg(const struct stored *s,
@@ -173,11 +181,7 @@ static enum dx_reason image_check_jpeg(const struct stored *s,
     return DX_REASON_TOO_COMPLEX;
   if (pixels < s->width * s->height)
     return stream_damaged(s->c, "an image is smaller than it should be");
-  if (!info.has_metadata || s->count > 0 || s->stream == 0)
-    return DX_REASON_NONE;
-  return qpdf_rewrite_stream(s->c->pdf, s->stream, image_clean_jpeg)
-             ? DX_REASON_NONE
-             : DX_REASON_DAMAGED;
+  return DX_REASON_NONE;
 }
 
 static enum dx_reason image_check_jpx(const struct stored *s,
@@ -215,7 +219,7 @@ static enum dx_reason image_check_ccitt(const struct stored *s,
   long long row = columns < 1 ? 1 : (columns + 7) / 8;
   long long size = (s->width + 7) / 8 * s->height;
   long long rows = (size + row - 1) / row;
-  struct codecs_ccitt ccitt = {
+  struct ccitt_parms ccitt = {
       .k = (int)stream_number(pdf, s->parms, "/K", NULL, 0),
       .columns = (uint32_t)columns,
       .rows = (uint32_t)rows,
@@ -253,36 +257,35 @@ static size_t image_size(const struct stored *s)
 
 /* False: an unknown filter, or a combination that no program writes: predictors
  * are not decoded here, and no other filter can follow a codec. */
-static bool stored_add_filter(struct stored *s, const char *name)
+static bool stored_add_filter(struct stored *s, const char *name, qpdf_oh parms)
 {
-  static const struct {
-    const char *name, *abbreviation;
-    enum unpack_filter filter;
-    stored_decoder *decode; /* instead of `filter` */
-  } filters[] = {{"/FlateDecode", "/Fl", UNPACK_FLATE, NULL},
-                 {"/LZWDecode", "/LZW", UNPACK_LZW, NULL},
-                 {"/ASCII85Decode", "/A85", UNPACK_85, NULL},
-                 {"/ASCIIHexDecode", "/AHx", UNPACK_HEX, NULL},
-                 {"/RunLengthDecode", "/RL", UNPACK_RUN_LENGTH, NULL},
-                 {"/DCTDecode", "/DCT", 0, image_check_jpeg},
-                 {"/CCITTFaxDecode", "/CCF", 0, image_check_ccitt},
-                 {"/JBIG2Decode", "/JBIG2Decode", 0, image_check_jbig2},
-                 {"/JPXDecode", "/JPXDecode", 0, image_check_jpx}};
+  static const struct stored_filter filters[] = {
+      {"/FlateDecode", "/Fl", UNPACK_FLATE, NULL, NULL},
+      {"/LZWDecode", "/LZW", UNPACK_LZW, NULL, NULL},
+      {"/ASCII85Decode", "/A85", UNPACK_85, NULL, NULL},
+      {"/ASCIIHexDecode", "/AHx", UNPACK_HEX, NULL, NULL},
+      {"/RunLengthDecode", "/RL", UNPACK_RUN_LENGTH, NULL, NULL},
+      {"/DCTDecode", "/DCT", 0, image_check_jpeg, image_clean_jpeg},
+      {"/CCITTFaxDecode", "/CCF", 0, image_check_ccitt, NULL},
+      {"/JBIG2Decode", "/JBIG2Decode", 0, image_check_jbig2, NULL},
+      {"/JPXDecode", "/JPXDecode", 0, image_check_jpx, codecs_clean_jpx}};
   const size_t known = sizeof(filters) / sizeof(filters[0]);
   qpdf_data pdf = s->c->pdf;
   size_t i = 0;
 
   if (strcmp(name, "/Crypt") == 0) /* libqpdf decrypts */
     return true;
+  s->parms = parms;
   while (i < known && strcmp(name, filters[i].name) != 0 &&
          strcmp(name, filters[i].abbreviation) != 0)
     i++;
-  if (i == known || s->decode != NULL || s->predictor > 1 ||
+  if (i == known || s->codec != NULL || s->predictor > 1 ||
       s->count == FILTERS_MAX)
     return false;
-  s->decode = filters[i].decode;
-  if (s->decode != NULL)
+  if (filters[i].decode != NULL) {
+    s->codec = &filters[i];
     return true;
+  }
   s->stages[s->count++] = (struct unpack_stage){
       .filter = filters[i].filter,
       .early_change =
@@ -306,11 +309,10 @@ static enum dx_reason stored_read_filters(struct stored *s)
                   ? qpdf_oh_get_array_n_items(pdf, filter)
                   : !qpdf_oh_is_null(pdf, filter);
 
-  for (int i = 0; i < count; i++) {
-    s->parms = stream_item(pdf, parms, i);
-    if (!stored_add_filter(s, stream_name(pdf, stream_item(pdf, filter, i))))
+  for (int i = 0; i < count; i++)
+    if (!stored_add_filter(s, stream_name(pdf, stream_item(pdf, filter, i)),
+                           stream_item(pdf, parms, i)))
       return DX_REASON_UNKNOWN;
-  }
   return DX_REASON_NONE;
 }
 
@@ -382,12 +384,35 @@ static enum dx_reason stored_unpack(const struct stored *s,
   return DX_REASON_NONE;
 }
 
+/* `bytes` are those that the codec decodes. The data of a stream are cleaned
+ * when the document is written: otherwise, all would be in memory. */
+static bool image_clean(struct stored *s, const unsigned char *bytes,
+                        size_t len)
+{
+  qpdf_data pdf = s->c->pdf;
+  qpdf_oh dict;
+
+  if (s->stream == 0) {
+    s->codec->clean(bytes, len, &s->clean);
+    return true;
+  }
+  if (!qpdf_rewrite_stream(pdf, s->stream, s->stages, s->count,
+                           s->codec->clean))
+    return false;
+  dict = qpdf_oh_get_dict(pdf, s->stream);
+  qpdf_oh_replace_key(pdf, dict, "/Filter",
+                      qpdf_oh_new_name(pdf, s->codec->name));
+  qpdf_oh_replace_or_remove_key(pdf, dict, "/DecodeParms", s->parms);
+  return true;
+}
+
 static enum dx_reason image_check(struct stored *s, const unsigned char *bytes,
                                   size_t len)
 {
   bool is_inline = s->stream == 0;
   struct unpacked u = {.c = s->c, .len = len, .most = SIZE_MAX, .used = len};
-  long long unknown = s->decode == image_check_jpx ? 0 : -1;
+  bool is_jpx = s->codec != NULL && s->codec->decode == image_check_jpx;
+  long long unknown = is_jpx ? 0 : -1;
   enum dx_reason reason = DX_REASON_NONE;
   size_t need = 0, excess;
 
@@ -395,7 +420,7 @@ static enum dx_reason image_check(struct stored *s, const unsigned char *bytes,
   s->height = stream_number(s->c->pdf, s->dict, "/Height", "/H", unknown);
   if (s->width < 0 || s->height < 0)
     return stream_damaged(s->c, "an image has no size");
-  if (s->decode == NULL) {
+  if (s->codec == NULL) {
     need = image_size(s);
     u.most = 2 * need + EXCESS_BYTES;
     /* Most images match this; the end is checked only for others. */
@@ -410,13 +435,19 @@ static enum dx_reason image_check(struct stored *s, const unsigned char *bytes,
            (bytes[len - 1] == '\r' || bytes[len - 1] == '\n'))
       len--;
     u.len = 0;
-    u.keep = s->decode != NULL;
+    u.keep = s->codec != NULL;
     reason = stored_unpack(s, bytes, len, &u);
   }
-  if (reason == DX_REASON_NONE && s->decode != NULL)
-    reason = s->decode(s, s->count > 0 ? u.bytes : bytes, u.len);
+  if (reason == DX_REASON_NONE && s->codec != NULL) {
+    const unsigned char *coded = s->count > 0 ? u.bytes : bytes;
+
+    reason = s->codec->decode(s, coded, u.len);
+    if (reason == DX_REASON_NONE && s->codec->clean != NULL &&
+        !image_clean(s, coded, u.len))
+      reason = DX_REASON_TROUBLE;
+  }
   free(u.bytes);
-  if (reason != DX_REASON_NONE || s->decode != NULL)
+  if (reason != DX_REASON_NONE || s->codec != NULL)
     return reason;
   excess = len - (s->count > 0 ? u.used : need);
   /* If this is not the first EI, the end of the data must be certain. */
@@ -442,7 +473,7 @@ static enum dx_reason stored_load(struct stream_check *c, qpdf_oh stream,
     reason = image_check(&s, raw, len);
   } else if (reason == DX_REASON_NONE) {
     u->end = UNPACK_WHOLE;
-    if (s.decode != NULL || (s.predictor > 1 && u->keep))
+    if (s.codec != NULL || (s.predictor > 1 && u->keep))
       reason = DX_REASON_UNKNOWN;
     else if (len > 0)
       reason = stored_unpack(&s, raw, len, u);
@@ -455,6 +486,32 @@ static enum dx_reason stored_load(struct stream_check *c, qpdf_oh stream,
 }
 
 /* ---- content ---- */
+
+/* In hexadecimal digits, because the data of a codec may look like EI. */
+static void stream_clean_inline(const struct stored *s,
+                                const unsigned char *dict, size_t dict_len,
+                                const unsigned char *end)
+{
+  static const char digits[] = "0123456789abcdef";
+  struct stream_check *c = s->c;
+  struct dx_buf *copy = &c->copy;
+
+  dx_buf_add(copy, c->copied, (size_t)(dict - c->copied));
+  qpdf_copy_inline_dict(dict, dict_len, copy);
+  dx_buf_printf(copy, "/F[/AHx%s]", s->codec->name);
+  if (qpdf_oh_is_dictionary(c->pdf, s->parms))
+    dx_buf_printf(copy, "/DP[null%s]", qpdf_oh_unparse(c->pdf, s->parms));
+  dx_buf_puts(copy, " ID ");
+  for (size_t i = 0; i < s->clean.len; i++) {
+    unsigned char byte = (unsigned char)s->clean.data[i];
+
+    dx_buf_add(copy, &digits[byte >> 4], 1);
+    dx_buf_add(copy, &digits[byte & 15], 1);
+  }
+  dx_buf_puts(copy, ">\n");
+  copy->failed = copy->failed || s->clean.failed;
+  c->copied = end;
+}
 
 static enum dx_reason stream_check_inline(void *ctx, const unsigned char *dict,
                                           size_t dict_len,
@@ -481,6 +538,9 @@ static enum dx_reason stream_check_inline(void *ctx, const unsigned char *dict,
     reason = image_check(&s, data, len);
   if (reason == DX_REASON_DAMAGED)
     s.c->why = "a small image ends early or is damaged";
+  if (reason == DX_REASON_NONE && s.codec != NULL && s.codec->clean != NULL)
+    stream_clean_inline(&s, dict, dict_len, data + len);
+  dx_buf_release(&s.clean);
   qpdf_oh_release_all(s.c->pdf);
   return reason;
 }
@@ -493,8 +553,31 @@ static enum dx_reason stream_check_content(struct stream_check *c,
       u->len > 0 ? u->bytes + from : (const unsigned char *)"";
 
   c->why = "its content ends early";
+  dx_buf_release(&c->copy);
+  c->copied = bytes;
   return content_check(bytes, u->len - from, ended_early, stream_check_inline,
                        c);
+}
+
+/* `u`, with the copy of its inline images, becomes the content. */
+static enum dx_reason stream_replace_contents(struct stream_check *c,
+                                              const struct unpacked *u,
+                                              enum stream_kind kind)
+{
+  qpdf_oh stream = qpdf_get_object_by_id(c->pdf, c->id, c->generation);
+  qpdf_oh null = qpdf_oh_new_null(c->pdf), page = stream;
+
+  dx_buf_add(&c->copy, c->copied, (size_t)(u->bytes + u->len - c->copied));
+  if (!dx_buf_ok(&c->copy))
+    return DX_REASON_TROUBLE;
+  if (kind == STREAM_CONTENTS) {
+    stream = qpdf_oh_new_stream(c->pdf);
+    qpdf_oh_replace_key(c->pdf, page, "/Contents", stream);
+  }
+  qpdf_oh_replace_stream_data(c->pdf, stream,
+                              (const unsigned char *)c->copy.data, c->copy.len,
+                              null, null);
+  return DX_REASON_NONE;
 }
 
 /* An operator may open something in one stream and close it in another, unless
@@ -533,6 +616,9 @@ static enum dx_reason stream_check_contents(struct stream_check *c,
   }
   if (reason == DX_REASON_NONE)
     reason = stream_check_content(c, &u, 0, false);
+  if (reason == DX_REASON_NONE && (c->copy.len > 0 || c->copy.failed))
+    reason = stream_replace_contents(c, &u, kind);
+  dx_buf_release(&c->copy);
   free(u.bytes);
   return reason;
 }

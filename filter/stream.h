@@ -16,6 +16,7 @@
 
 #include <qpdf/qpdf-c.h>
 
+#include "lib/base/buf.h"
 #include "lib/print/bundle.h"
 
 enum stream_kind {
@@ -31,6 +32,8 @@ struct stream_check {
   const char *why; /* of the last DAMAGED: completes "page 3 is damaged: ..." */
   /* private: the stream being checked */
   int id, generation;
+  struct dx_buf copy;          /* of content with inline images to be cleaned */
+  const unsigned char *copied; /* up to here */
 };
 
 /*
@@ -39,7 +42,8 @@ struct stream_check {
  * UNKNOWN: an unknown filter; TOO_COMPLEX: `left` is used up, or an image has
  * much more data than its size needs; TROUBLE: out of memory.
  *
- * A JPEG with metadata is replaced by one without.
+ * JPEG and JPEG 2000 are replaced by copies without metadata, also if they are
+ * inline images.
  */
 enum dx_reason stream_whole(struct stream_check *c, int id, int generation,
                             enum stream_kind kind);

@@ -144,11 +144,12 @@ tests_unit_test_spool_LDFLAGS = -Wl,--wrap=renameat \
 	-Wl,--wrap=unlinkat -Wl,--wrap=fsync
 tests_unit_test_sweep_LDFLAGS = -Wl,--wrap=dx_job_save
 tests_unit_test_isolate_SOURCES = tests/unit/test_isolate.c \
-	filter/isolate.c filter/qpdf.cc
+	filter/isolate.c filter/qpdf.cc filter/unpack.c
 tests_unit_test_isolate_CPPFLAGS = $(AM_CPPFLAGS) $(QPDF_CFLAGS) \
 	-DDX_PARSE_CPU_S=2
 tests_unit_test_isolate_LDFLAGS = -Wl,--wrap=seccomp_load -Wl,--wrap=syscall
-tests_unit_test_isolate_LDADD = $(unit_libs) $(SECCOMP_LIBS) $(QPDF_LIBS)
+tests_unit_test_isolate_LDADD = $(unit_libs) $(SECCOMP_LIBS) $(QPDF_LIBS) \
+	$(DEFLATE_LIBS) $(ZLIB_LIBS)
 tests_unit_test_filter_SOURCES = tests/unit/test_filter.c \
 	filter/options.c
 tests_unit_test_flatten_SOURCES = tests/unit/test_flatten.c \

@@ -684,6 +684,76 @@ is 'what looks like a font is sent as a font, and not as an action' \
 } | with_table "$dir/ways.pdf"
 is 'each object is visited once' "$(result "$dir/ways.pdf")" 'document 1 0'
 
+# --- images ----------------------------------------------------------------
+
+# What the image files in a PDF contain, however they are stored in it.
+image_secrets() # PDF
+{
+  rm -f "$dir"/image-*
+  pdfimages -all "$1" "$dir/image" 2> "$dir/pdfimages"
+  cat "$dir"/image-* | grep -ao 'SECRET[-A-Za-z0-9]*' | sort -u | paste -sd' '
+}
+
+hex() { od -An -v -tx1 | tr -d ' \n'; }
+packed() { zlib-flate -compress=9; }
+photo() # NAME: a JPEG whose metadata, and an appended image, contain it
+{
+  printf '\xff\xd8\xff\xe1\0\x26Exif\0\0SECRET-%-23s' "$1-place"
+  printf '\xff\xfe\0\x20SECRET-%-23s' "$1-comment"
+  tail -c +3 "$dir/look.jpg"
+  printf '\xff\xd8\xff\xfe\0\x20SECRET-%-23s' "$1-next"
+  tail -c +3 "$dir/look.jpg"
+}
+box() # TYPE, BYTES IN HEXADECIMAL: of a JP2 file
+{
+  printf '%08x%s%s' $((8 + ${#2} / 2)) "$(printf %s "$1" | hex)" "$2"
+}
+
+pdftoppm -scale-to-x 32 -scale-to-y 32 -singlefile -jpeg "$dir/plain.pdf" \
+  "$dir/look"
+image='/Width 32/Height 32/BitsPerComponent 8/ColorSpace/DeviceRGB'
+drawn="/Type/XObject/Subtype/Image$image"
+# 8 x 8 gray pixels, by OpenJPEG.
+jpx=ff4fff510029000000000008000000080000000000000000000000080000000800000000000
+jpx+=000000001070101ff52000c00000001000004040001ff5c00044040ff90000a00000000002
+jpx+=50001ff93df1940122b67168f8f8c9d60308f68c87ccc4bcb4ccc12ffd9
+jp2=$(box 'jP  ' 0d0a870a)$(box 'ftyp' 6a703220000000006a703220
+  )$(box jp2h "$(box ihdr 0000000800000008000107070000
+    )$(box colr 01000000000011)$(box 'xml ' "$(printf SECRET-label | hex)")"
+  )$(box uuid "$(printf SECRET-J-0123456SECRET-box | hex)")$(box jp2c "$jpx"
+  )$(box 'xml ' "$(printf SECRET-end | hex)")
+document "$dir/photos.pdf" << END
+1 0 obj <</Type/Catalog/Pages 2 0 R>> endobj
+2 0 obj <</Type/Pages/Count 1/Kids[3 0 R]>> endobj
+3 0 obj <</Type/Page/Parent 2 0 R/MediaBox[0 0 300 400]/Contents[4 0 R 5 0 R]
+  /Resources<</XObject<</A 6 0 R/B 7 0 R/C 8 0 R/F 9 0 R>>>>>> endobj
+4 0 obj $(stream 'q 99 0 0 99 0 0 cm /A Do Q q 99 0 0 99 100 0 cm /B Do Q
+q 99 0 0 99 200 0 cm /C Do Q /F Do') endobj
+5 0 obj $(stream "q 99 0 0 99 0 100 cm BI $image/F[/AHx/DCT]
+/DP[null<</ColorTransform 1>>] ID $(photo inline | hex)> EI Q q 99 0 0 99 0 200
+cm BI $image/Filter[/ASCIIHexDecode/Fl/DCTDecode] ID
+$(photo packed-inline | packed | hex)>
+EI Q") endobj
+6 0 obj $(stream "$(photo hex | hex)>" "$drawn
+  /Filter[/ASCIIHexDecode/DCTDecode]") endobj
+7 0 obj $(stream "$(photo packed | packed | hex)>" "$drawn
+  /Filter[/AHx/Fl/DCT]/DecodeParms[null null<</ColorTransform 1>>]") endobj
+8 0 obj $(stream "$jp2>" '/Type/XObject/Subtype/Image/Width 8/Height 8
+  /Filter[/ASCIIHexDecode/JPXDecode]') endobj
+9 0 obj $(stream "q 99 0 0 99 100 200 cm BI $image/F[/AHx/DCT]/L 9999
+ID $(photo form | hex)> EI Q" '/Type/XObject/Subtype/Form/BBox[0 0 300 400]') endobj
+trailer <</Root 1 0 R/Size 10>>
+%%EOF
+END
+is 'the images contain metadata' "$(image_secrets "$dir/photos.pdf" | wc -w)" 18
+is 'they are sent as they look' "$(changes "$dir/photos.pdf")" ''
+is 'but without metadata, and other images' "$(image_secrets "$dir/body")" ''
+is 'and none of it is in the file, in digits either' \
+  "$(grep -aoi "SECRET\|$(printf SECRET | hex)" "$dir/body")" ''
+is 'only images are encoded, only once or as digits' "$(plain "$dir/body" |
+  grep -aoE '/Filter .*|/F\[[^]]*\]' | sort | paste -sd' ')" \
+  "$(echo /F'[/AHx/DCTDecode]'{,,} '/Filter '/{DCT,DCT,JPX}Decode)"
+
 # --- pages that were not selected -------------------------------------------
 
 # Tags, bookmarks, links, and form fields lead to them.

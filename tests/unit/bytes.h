@@ -10,6 +10,8 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
+#include "lib/base/buf.h"
+
 #define MAX_BYTES (1 << 20)
 
 struct bytes {
@@ -19,7 +21,7 @@ struct bytes {
 
 static inline struct bytes new_bytes(void)
 {
-  struct bytes b = {.at = malloc(MAX_BYTES)};
+  struct bytes b = {.at = calloc(1, MAX_BYTES)};
 
   assert_non_null(b.at);
   return b;
@@ -32,11 +34,13 @@ static inline void add(struct bytes *b, const void *bytes, size_t len)
   b->len += len;
 }
 
-/* A jpeg_sink. */
-static inline bool add_all(void *b, const void *bytes, size_t len)
+/* The bytes of the copy, which is released, replace those in `b`. */
+static inline void take_copy(struct bytes *b, struct dx_buf *copy)
 {
-  add(b, bytes, len);
-  return true;
+  assert_true(dx_buf_ok(copy));
+  b->len = 0;
+  add(b, copy->data, copy->len);
+  dx_buf_release(copy);
 }
 
 #endif

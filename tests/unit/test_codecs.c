@@ -2,36 +2,11 @@
  * test_codecs.c - CCITT data that libtiff writes, and JBIG2 and JPEG 2000 that
  * are put together here: whole, cut, and in the variants that PDF allows.
  */
-#include "tests/unit/unit.h"
-
-#include <stdbool.h>
-#include <stdlib.h>
+#include "tests/unit/bytes.h"
 
 #include <tiffio.h>
 
 #include "filter/codecs.h"
-
-#define MAX_BYTES (1 << 20)
-
-struct bytes {
-  unsigned char *at;
-  size_t len;
-};
-
-static struct bytes new_bytes(void)
-{
-  struct bytes b = {.at = calloc(1, MAX_BYTES)};
-
-  assert_non_null(b.at);
-  return b;
-}
-
-static void add(struct bytes *b, const void *bytes, size_t len)
-{
-  assert_true(b->len + len <= MAX_BYTES);
-  memcpy(b->at + b->len, bytes, len);
-  b->len += len;
-}
 
 static const char not_written[] = "";
 
@@ -168,7 +143,7 @@ static struct bytes encode(const unsigned char *rows, uint32_t columns,
 }
 
 /* From memory of exactly that size. */
-static enum dx_reason ccitt(struct bytes b, struct codecs_ccitt p)
+static enum dx_reason ccitt(struct bytes b, struct ccitt_parms p)
 {
   unsigned char *exact = malloc(b.len > 0 ? b.len : 1);
   const char *why = not_written;
@@ -187,7 +162,7 @@ static enum dx_reason ccitt(struct bytes b, struct codecs_ccitt p)
 
 /* A cut may pass only if nothing but the last `end_bytes`, the end of the
  * block, is gone. */
-static void check_ccitt(struct bytes b, struct codecs_ccitt p, size_t end_bytes)
+static void check_ccitt(struct bytes b, struct ccitt_parms p, size_t end_bytes)
 {
   struct bytes cut = b;
 
@@ -211,7 +186,7 @@ static void what_libtiff_writes_is_whole(void **state)
   assert_non_null(rows);
   for (i = 0; i < sizeof(columns) / sizeof(columns[0]); i++)
     for (seed = 1; seed < 4; seed++) {
-      struct codecs_ccitt p = {-1, columns[i], ROWS, false};
+      struct ccitt_parms p = {-1, columns[i], ROWS, false};
       struct bytes b;
 
       make_rows(rows, columns[i], ROWS, seed);
@@ -296,7 +271,7 @@ static void group_3_needs_no_eol(void **state)
   (void)state;
   for (seed = 1; seed < 30; seed++)
     for (k = 0; k <= 1; k++) {
-      struct codecs_ccitt p = {k, 1728, ROWS, false};
+      struct ccitt_parms p = {k, 1728, ROWS, false};
       const char *row, *end;
       struct bytes b;
       int y;
@@ -359,7 +334,7 @@ static void group_4_may_be_aligned(void **state)
 {
   static struct bits aligned;
   unsigned char rows[ROWS * 300];
-  struct codecs_ccitt p = {-1, 2400, ROWS, true};
+  struct ccitt_parms p = {-1, 2400, ROWS, true};
   struct bytes b;
   unsigned seed;
   uint32_t y;
@@ -389,7 +364,7 @@ static void group_4_may_be_aligned(void **state)
 static void early_end_of_block_is_named(void **state)
 {
   unsigned char rows[ROWS * 216];
-  struct codecs_ccitt p = {-1, 1728, 3 * ROWS, false};
+  struct ccitt_parms p = {-1, 1728, 3 * ROWS, false};
   const char *why = NULL;
   struct bytes b;
 
@@ -407,7 +382,7 @@ static void early_end_of_block_is_named(void **state)
 static void nothing_is_behind_the_end_of_the_block(void **state)
 {
   static struct bits blank;
-  struct codecs_ccitt p = {-1, 1728, 3, false};
+  struct ccitt_parms p = {-1, 1728, 3, false};
   struct bytes b;
 
   (void)state;
@@ -422,7 +397,7 @@ static void nothing_is_behind_the_end_of_the_block(void **state)
 /* Two white and three black pixels, in nine bits. */
 static void last_bit_may_not_be_missing(void **state)
 {
-  struct codecs_ccitt p = {-1, 5, 1, false};
+  struct ccitt_parms p = {-1, 5, 1, false};
   unsigned char bytes[2] = {0x2F, 0};
   struct bytes b = {bytes, 2};
 
@@ -436,7 +411,7 @@ static void last_bit_may_not_be_missing(void **state)
 static void runs_without_pixels_are_limited(void **state)
 {
   static struct bits two, one;
-  struct codecs_ccitt p = {-1, 1, 1, false};
+  struct ccitt_parms p = {-1, 1, 1, false};
   struct bytes b;
   int i;
 
@@ -470,8 +445,8 @@ static void random_bytes_do_no_harm(void **state)
   (void)state;
   assert_non_null(b.at);
   for (round = 0; round < 600; round++) {
-    struct codecs_ccitt p = {(int)(round % 3) - 1, 1 + round * 7, 100000,
-                             round % 2 == 0};
+    struct ccitt_parms p = {(int)(round % 3) - 1, 1 + round * 7, 100000,
+                            round % 2 == 0};
 
     for (i = 0; i < b.len; i++) {
       seed = seed * 1103515245 + 12345;
@@ -774,6 +749,97 @@ static void jpx_sizes_are_checked(void **state)
   }
 }
 
+/* ---- JPEG 2000 without metadata ---- */
+
+static void clean_jpx(struct bytes *clean, struct bytes b)
+{
+  struct dx_buf copy = {0};
+
+  codecs_clean_jpx(b.at, b.len, &copy);
+  take_copy(clean, &copy);
+}
+
+static void add_box(struct bytes *b, const char *type, const void *bytes,
+                    size_t len)
+{
+  unsigned char head[8] = {0, 0, 0, (unsigned char)(8 + len)};
+
+  memcpy(head + 4, type, 4);
+  add(b, head, sizeof(head));
+  add(b, bytes, len);
+}
+
+#define SIGNATURE "\r\n\x87\n"
+#define IHDR "\0\0\0\x08\0\0\0\x08\0\x01\x07\x07\0\0"
+#define COLR "\x01\0\0\0\0\0\x11"
+#define COM "\xFF\x64\0\x0A\0\x01SECRET"
+#define NO_COM "\xFF\x64\0\x0A\0\0\0\0\0\0\0\0"
+
+/* A JP2 file with metadata in all places, or what is left of it. */
+static struct bytes make_jp2(bool clean)
+{
+  const size_t head = sizeof(small) - 1 - 37 - 2, sot = head + 12;
+  struct bytes b = new_bytes(), header = new_bytes();
+
+  add_box(&b, "jP  ", TEXT(SIGNATURE));
+  if (!clean)
+    add_box(&b, "xml ", TEXT("SECRET"));
+  add_box(&b, "ftyp", TEXT("jp2 \0\0\0\0jp2 "));
+  add_box(&header, "ihdr", TEXT(IHDR));
+  if (!clean)
+    add_box(&header, "uuid", TEXT("SECRET 8 0123456"));
+  add_box(&header, "colr", TEXT(COLR));
+  if (!clean)
+    add_box(&header, "jp2h", TEXT("SECRET"));
+  add_box(&b, "jp2h", header.at, header.len);
+  if (!clean) { /* with a length of eight bytes */
+    add(&b, "\0\0\0\x01uuid\0\0\0\0\0\0\0\x16", 16);
+    add(&b, TEXT("SECRET"));
+    add_box(&b, "ihdr", TEXT("SECRET"));
+  }
+  add(&b, TEXT("\0\0\0\0jp2c"));
+  add(&b, small, head);
+  add(&b, clean ? NO_COM : COM, 12);
+  add(&b, small + head, 12);
+  b.at[b.len - 3] += 12; /* the length of the tile-part */
+  add(&b, clean ? NO_COM : COM, 12);
+  add(&b, small + sot, sizeof(small) - 1 - sot);
+  if (!clean)
+    add(&b, TEXT("SECRET"));
+  free(header.at);
+  return b;
+}
+
+static void jpx_loses_its_metadata(void **state)
+{
+  struct bytes jp2 = make_jp2(false), left = make_jp2(true), late;
+  struct bytes clean = new_bytes();
+
+  (void)state;
+  assert_int_equal(jpx_of(jp2, 8, 8), DX_REASON_NONE);
+  clean_jpx(&clean, jp2);
+  assert_int_equal(clean.len, left.len);
+  assert_memory_equal(clean.at, left.at, left.len);
+  assert_int_equal(jpx_of(clean, 8, 8), DX_REASON_NONE);
+  jp2.at[3] = 13; /* boxes that cannot be followed */
+  assert_int_equal(jpx_of(jp2, 8, 8), DX_REASON_DAMAGED);
+
+  late = jp2;
+  late.len = 0;
+  add(&late, "\n", 1);
+  add(&late, TEXT(small));
+  assert_int_equal(jpx_of(late, 8, 8), DX_REASON_NONE);
+  clean_jpx(&clean, late);
+  assert_int_equal(clean.len, sizeof(small) - 1);
+  assert_memory_equal(clean.at, small, clean.len);
+  late.len -= 2; /* without EOC */
+  clean_jpx(&clean, late);
+  assert_int_equal(clean.len, sizeof(small) - 1);
+  free(clean.at);
+  free(left.at);
+  free(jp2.at);
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -792,6 +858,7 @@ int main(void)
       cmocka_unit_test(jpx_is_followed_to_its_end),
       cmocka_unit_test(every_tile_has_all_its_parts),
       cmocka_unit_test(jpx_sizes_are_checked),
+      cmocka_unit_test(jpx_loses_its_metadata),
   };
 
   return cmocka_run_group_tests(tests, NULL, NULL);
