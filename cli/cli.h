@@ -52,7 +52,7 @@
   X(submit, "FILE... [--service NAME] [--title TEXT] [--together]",        \
     "send PDF files, pictures, or text, and wait for the results")
 
-struct dx_json;
+struct cJSON;
 
 struct cli {
   /* options and arguments; borrowed from argv */
@@ -71,9 +71,9 @@ struct cli {
   struct dx_config *config; /* cli_load() */
   struct dx_spool spool;    /* cli_open_spool(); {-1, -1} before */
   bool is_listing;          /* cli->all has an effect */
-  bool asks;            /* cli_open_jobs(): query docextractd, not the spool */
-  struct dx_json *jobs; /* its response */
-  const struct dx_json *job; /* current job of cli_each_job() */
+  bool asks;          /* cli_open_jobs(): query docextractd, not the spool */
+  struct cJSON *jobs; /* its response */
+  const struct cJSON *job; /* current job of cli_each_job() */
 };
 
 typedef enum dx_code cli_verb(struct cli *cli, struct dx_err *err);
@@ -260,14 +260,13 @@ enum dx_code cli_attend(struct cli *cli, const struct dx_job *job,
  * service. The caller frees *ret_root; its member "results" is printed.
  * E_DOCUMENT if the file is too large to parse, a manifest, or not a result.
  */
-enum dx_code result_parse(const struct dx_buf *content,
-                          struct dx_json **ret_root,
+enum dx_code result_parse(const struct dx_buf *content, struct cJSON **ret_root,
                           struct dx_err *err) DX_MUST_USE;
 
-void result_print_table(const struct dx_json *results);
+void result_print_table(const struct cJSON *results);
 
 void result_begin_page(void);
-void result_print_page(const struct dx_json *results);
+void result_print_page(const struct cJSON *results);
 void result_print_note(const char *text); /* what is missing, and why */
 void result_end_page(void);
 

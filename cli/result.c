@@ -28,12 +28,12 @@ struct result_row {
                        compared */
 };
 
-enum dx_code result_parse(const struct dx_buf *content,
-                          struct dx_json **ret_root, struct dx_err *err)
+enum dx_code result_parse(const struct dx_buf *content, struct cJSON **ret_root,
+                          struct dx_err *err)
 {
-  const struct dx_json *results;
+  const struct cJSON *results;
   const char *status;
-  struct dx_json *root;
+  struct cJSON *root;
   enum dx_code code = DX_E_DOCUMENT;
 
   if (content->len > DX_SHOW_MAX_BYTES) /* forty times as large when parsed */
@@ -68,8 +68,8 @@ static const char *const patient_fields[PATIENT_FIELDS + 1] = {
 
 /* Returns the first of these members that is not in `known`, which ends with
  * NULL; NULL: there is none. */
-static const struct dx_json *result_next_other(const struct dx_json *member,
-                                               const char *const *known)
+static const struct cJSON *result_next_other(const struct cJSON *member,
+                                             const char *const *known)
 {
   size_t i = 0;
 
@@ -81,16 +81,16 @@ static const struct dx_json *result_next_other(const struct dx_json *member,
   return member;
 }
 
-static const struct dx_json *result_next_row(const struct dx_json *member)
+static const struct cJSON *result_next_row(const struct cJSON *member)
 {
   return result_next_other(member, patient_fields);
 }
 
 /* True for a value, and for an object or array that contains one. A result is
  * at most DX_JSON_DEPTH_MAX deep. */
-static bool result_has_value(const struct dx_json *json)
+static bool result_has_value(const struct cJSON *json)
 {
-  const struct dx_json *child =
+  const struct cJSON *child =
       dx_json_is_array(json) ? dx_json_first(json) : dx_json_first_member(json);
   const char *text = dx_json_string(json);
   bool yes;
@@ -102,15 +102,15 @@ static bool result_has_value(const struct dx_json *json)
   return child != NULL;
 }
 
-static bool result_is_empty(const struct dx_json *results)
+static bool result_is_empty(const struct cJSON *results)
 {
-  const struct dx_json *data = dx_json_get(results, "medical_data");
+  const struct cJSON *data = dx_json_get(results, "medical_data");
 
   return dx_json_first_member(data) == NULL || !result_has_value(data);
 }
 
 /* A value in one line; an object or array refers to --json. */
-static const char *result_text_of(const struct dx_json *json)
+static const char *result_text_of(const struct cJSON *json)
 {
   const char *text = dx_json_string(json);
   bool yes;
@@ -123,11 +123,11 @@ static const char *result_text_of(const struct dx_json *json)
 }
 
 /* An object with a value is a measurement; anything else is a value itself. */
-static struct result_row result_make_row(const struct dx_json *member)
+static struct result_row result_make_row(const struct cJSON *member)
 {
-  const struct dx_json *value = dx_json_get(member, "value");
-  const struct dx_json *other = value != NULL ? member : NULL;
-  const struct dx_json *range = dx_json_get(other, "range");
+  const struct cJSON *value = dx_json_get(member, "value");
+  const struct cJSON *other = value != NULL ? member : NULL;
+  const struct cJSON *range = dx_json_get(other, "range");
   struct result_row row = {
       .text = {dx_json_name(member),
                result_text_of(value != NULL ? value : member),
@@ -167,14 +167,14 @@ static void table_row(const struct result_row *row, const size_t width[COLUMNS])
   printf("\n");
 }
 
-static void table_patient(const struct dx_json *document)
+static void table_patient(const struct cJSON *document)
 {
   static const char *const before[] = {" ", " ", ", MRN ", ", born "};
   size_t i;
 
   printf("Patient:");
   for (i = 0; i < PATIENT_FIELDS; i++) {
-    const struct dx_json *field = dx_json_get(document, patient_fields[i]);
+    const struct cJSON *field = dx_json_get(document, patient_fields[i]);
 
     if (field == NULL)
       continue;
@@ -184,12 +184,12 @@ static void table_patient(const struct dx_json *document)
   printf("\n");
 }
 
-static void table_rows(const struct dx_json *document)
+static void table_rows(const struct cJSON *document)
 {
   static const struct result_row header = {
       .text = {"FIELD", "VALUE", "UNIT", "MIN", "MAX"}, .mark = ""};
-  const struct dx_json *first = result_next_row(dx_json_first_member(document));
-  const struct dx_json *member;
+  const struct cJSON *first = result_next_row(dx_json_first_member(document));
+  const struct cJSON *member;
   size_t width[COLUMNS], i;
 
   if (first == NULL)
@@ -211,9 +211,9 @@ static void table_rows(const struct dx_json *document)
   }
 }
 
-void result_print_table(const struct dx_json *results)
+void result_print_table(const struct cJSON *results)
 {
-  const struct dx_json *document =
+  const struct cJSON *document =
       dx_json_first_member(dx_json_get(results, "medical_data"));
   const char *name = result_text_of(dx_json_get(results, "case_name"));
 
@@ -282,12 +282,12 @@ void result_print_note(const char *text)
   printf("</p>\n");
 }
 
-static void page_print_value(const struct dx_json *value);
+static void page_print_value(const struct cJSON *value);
 
-static void page_print_members(const struct dx_json *object,
+static void page_print_members(const struct cJSON *object,
                                const char *const *known)
 {
-  const struct dx_json *member =
+  const struct cJSON *member =
       result_next_other(dx_json_first_member(object), known);
 
   if (member == NULL)
@@ -304,10 +304,10 @@ static void page_print_members(const struct dx_json *object,
 }
 
 /* Recursive; cJSON limits the depth. */
-static void page_print_value(const struct dx_json *value)
+static void page_print_value(const struct cJSON *value)
 {
   static const char *const none[] = {NULL};
-  const struct dx_json *item = dx_json_first(value);
+  const struct cJSON *item = dx_json_first(value);
   bool yes;
 
   if (dx_json_first_member(value) != NULL) {
@@ -354,13 +354,13 @@ static void page_print_bar(const struct result_row *row)
          x);
 }
 
-static void page_measurement(const struct dx_json *member)
+static void page_measurement(const struct cJSON *member)
 {
   static const char *const shown[] = {"value", "measurement_unit", "range",
                                       NULL};
   static const char *const limits[] = {"min", "max", NULL};
   const struct result_row row = result_make_row(member);
-  const struct dx_json *range = dx_json_get(member, "range");
+  const struct cJSON *range = dx_json_get(member, "range");
 
   printf("<td class=\"n%s\">", row.mark[0] != '\0' ? " out" : "");
   page_print_value(dx_json_get(member, "value"));
@@ -384,10 +384,9 @@ static void page_measurement(const struct dx_json *member)
          row.mark);
 }
 
-static void page_rows(const struct dx_json *document)
+static void page_rows(const struct cJSON *document)
 {
-  const struct dx_json *member =
-      result_next_row(dx_json_first_member(document));
+  const struct cJSON *member = result_next_row(dx_json_first_member(document));
 
   if (member == NULL)
     return;
@@ -413,7 +412,7 @@ static void page_rows(const struct dx_json *document)
   printf("</tbody>\n</table>\n");
 }
 
-static void page_patient(const struct dx_json *document)
+static void page_patient(const struct cJSON *document)
 {
   static const char *const labels[PATIENT_FIELDS] = {"First name", "Last name",
                                                      "MRN", "Born"};
@@ -421,7 +420,7 @@ static void page_patient(const struct dx_json *document)
 
   printf("<dl>");
   for (i = 0; i < PATIENT_FIELDS; i++) {
-    const struct dx_json *field = dx_json_get(document, patient_fields[i]);
+    const struct cJSON *field = dx_json_get(document, patient_fields[i]);
 
     if (field == NULL)
       continue;
@@ -432,12 +431,12 @@ static void page_patient(const struct dx_json *document)
   printf("</dl>\n");
 }
 
-void result_print_page(const struct dx_json *results)
+void result_print_page(const struct cJSON *results)
 {
   static const char *const known[] = {"id",     "source_id",    "case_name",
                                       "status", "medical_data", NULL};
-  const struct dx_json *data = dx_json_get(results, "medical_data");
-  const struct dx_json *document = dx_json_first_member(data);
+  const struct cJSON *data = dx_json_get(results, "medical_data");
+  const struct cJSON *document = dx_json_first_member(data);
 
   printf("<section>\n<h2>Case ");
   page_print_apart(result_text_of(dx_json_get(results, "case_name")));

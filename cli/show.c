@@ -59,7 +59,7 @@ static enum dx_code show_print_result(struct show *s,
                                       const struct dx_buf *content,
                                       struct dx_err *err)
 {
-  struct dx_json *root = NULL;
+  struct cJSON *root = NULL;
   enum dx_code code = s->cli->json ? DX_OK : result_parse(content, &root, err);
 
   if (code != DX_OK)

@@ -40,7 +40,7 @@ enum dx_code cli_open_jobs(struct cli *cli, struct dx_err *err)
 /* Reads all jobs of the response into cli->jobs. */
 static enum dx_code spool_ask_jobs(struct cli *cli, struct dx_err *err)
 {
-  struct dx_json *line;
+  struct cJSON *line;
   bool at_end = false;
   enum dx_code code = DX_OK;
   FILE *in;
@@ -57,16 +57,16 @@ static enum dx_code spool_ask_jobs(struct cli *cli, struct dx_err *err)
     code = dx_status_line(in, &line, err);
     if (code == DX_OK && line == NULL)
       code = dx_fail(err, DX_E_IO, 0, "the connection to docextractd was lost");
-    if (code == DX_OK && !dx_json_bool(dx_json_get(line, "end"), &at_end) &&
-        !dx_json_append_take(cli->jobs, &line))
-      code = dx_fail_nomem(err);
-    dx_json_free(&line);
+    if (code == DX_OK && !dx_json_bool(dx_json_get(line, "end"), &at_end))
+      (void)dx_json_append(cli->jobs, line);
+    else
+      dx_json_free(&line);
   }
   (void)fclose(in);
   return code;
 }
 
-static const char *spool_key_of(const struct dx_json *line)
+static const char *spool_key_of(const struct cJSON *line)
 {
   const char *key =
       dx_json_string(dx_json_get(dx_json_get(line, "job"), "key"));
@@ -92,7 +92,7 @@ enum dx_code cli_each_job(struct cli *cli, dx_spool_visit *each, void *ctx,
 enum dx_code cli_read_job(struct cli *cli, const char *name,
                           struct dx_job **ret_job, struct dx_err *err)
 {
-  const struct dx_json *line = cli->job; /* usually */
+  const struct cJSON *line = cli->job; /* usually */
 
   if (!cli->asks && dx_is_key(name))
     return dx_spool_load(&cli->spool, name, ret_job, err);

@@ -182,7 +182,7 @@ static void popup_free(void *data)
  * which the user canceled or was asked about; expired ones, which failed weeks
  * ago.
  */
-static bool popups_add(const struct dx_json *line)
+static bool popups_add(const struct cJSON *line)
 {
   const char *key = dx_json_string(dx_json_get(line, "key"));
   const char *queue = dx_json_string(dx_json_get(line, "queue"));
@@ -352,7 +352,7 @@ static bool popups_show(void)
 /* ---- ends of submissions ---- */
 
 /* The word for struct shown; NULL if a field is missing. */
-static char *end_word(const struct dx_json *line)
+static char *end_word(const struct cJSON *line)
 {
   const char *key = dx_json_string(dx_json_get(line, "key"));
   const char *ended_at = dx_json_string(dx_json_get(line, "ended_at"));
@@ -367,7 +367,7 @@ static char *end_word(const struct dx_json *line)
 
 static void watch_take_line(struct notify *n, const char *text, size_t len)
 {
-  struct dx_json *line = dx_json_parse(text, len, NULL);
+  struct cJSON *line = dx_json_parse(text, len, NULL);
   char *word = end_word(line);
 
   if (word != NULL && !g_hash_table_contains(n->shown.ends, word) &&

@@ -256,8 +256,8 @@ static bool is_id(const char *id)
 }
 
 /* Parses the body. The caller frees *ret_root, which contains the result. */
-static const struct dx_json *results_of(const struct dx_http_response *response,
-                                        struct dx_json **ret_root)
+static const struct cJSON *results_of(const struct dx_http_response *response,
+                                      struct cJSON **ret_root)
 {
   errno = 0;
   *ret_root = dx_json_parse(response->body, response->body_len, NULL);
@@ -267,10 +267,10 @@ static const struct dx_json *results_of(const struct dx_http_response *response,
 /* Copies the strings of an array, or the string `member` of each of its
  * objects; the caller frees the list, whatever the result. False if one is
  * missing, or when out of memory. */
-static bool copy_strings(const struct dx_json *array, const char *member,
+static bool copy_strings(const struct cJSON *array, const char *member,
                          char ***ret_list, size_t *ret_count)
 {
-  const struct dx_json *item = dx_json_first(array);
+  const struct cJSON *item = dx_json_first(array);
 
   *ret_list = calloc(dx_json_count(array) + 1, sizeof(**ret_list));
   for (; *ret_list != NULL && item != NULL; item = dx_json_next(item)) {
@@ -299,7 +299,7 @@ enum dx_code dx_read_hello(const struct dx_http_response *response,
                            char **ret_greeting, struct dx_err *err)
 {
   enum dx_code code = dx_judge(DX_CALL_HELLO, response, err);
-  struct dx_json *root = NULL;
+  struct cJSON *root = NULL;
   const char *greeting;
 
   *ret_greeting = NULL;
@@ -326,8 +326,8 @@ enum dx_code dx_read_create(const struct dx_http_response *response,
                             struct dx_created *ret_created, struct dx_err *err)
 {
   enum dx_code code = dx_judge(DX_CALL_CREATE, response, err);
-  struct dx_json *root = NULL;
-  const struct dx_json *results;
+  struct cJSON *root = NULL;
+  const struct cJSON *results;
   const char *id;
   enum dx_scope scope;
   size_t i;
@@ -401,8 +401,8 @@ enum dx_code dx_read_source(const struct dx_http_response *response,
   enum dx_code code = dx_judge(DX_CALL_SOURCE, response, err);
   static const char *const words[] = {"pending_upload", "processing",
                                       "complete", "failed"};
-  const struct dx_json *results, *id, *cases;
-  struct dx_json *root = NULL;
+  const struct cJSON *results, *id, *cases;
+  struct cJSON *root = NULL;
   const char *word;
   int i = 0;
 
@@ -453,9 +453,9 @@ enum dx_code dx_result_check_add(struct dx_json_scan *scan, const char *bytes,
 
 /* If a name occurs several times, JSON decoders differ in which one they
  * use. */
-static size_t count_members(const struct dx_json *object, const char *name)
+static size_t count_members(const struct cJSON *object, const char *name)
 {
-  const struct dx_json *member = dx_json_first_member(object);
+  const struct cJSON *member = dx_json_first_member(object);
   size_t count = 0;
 
   for (; member != NULL; member = dx_json_next(member))
@@ -464,10 +464,10 @@ static size_t count_members(const struct dx_json *object, const char *name)
 }
 
 /* An absent field is accepted. */
-static bool is_about(const struct dx_json *results, const char *name,
+static bool is_about(const struct cJSON *results, const char *name,
                      const char *id)
 {
-  const struct dx_json *member = dx_json_get(results, name);
+  const struct cJSON *member = dx_json_get(results, name);
   const char *text = dx_json_string(member);
 
   return member == NULL ||
@@ -479,8 +479,8 @@ enum dx_code dx_result_check_end(struct dx_json_scan *scan,
                                  const char *source_id, const char *case_id,
                                  bool *ret_is_empty, struct dx_err *err)
 {
-  struct dx_json *root = NULL;
-  const struct dx_json *results;
+  struct cJSON *root = NULL;
+  const struct cJSON *results;
   const char *status;
   int64_t values = 0;
   enum dx_code code = DX_OK;

@@ -250,7 +250,7 @@ static enum dx_code run_command(const struct dx_token *token, char **words,
 static enum dx_code take_json(struct dx_token *token, const char *bytes,
                               size_t len, struct dx_err *err)
 {
-  struct dx_json *json = dx_json_parse(bytes, len, NULL);
+  struct cJSON *json = dx_json_parse(bytes, len, NULL);
   const char *text = dx_json_string(dx_json_get(json, "token"));
   const char *expires = dx_json_string(dx_json_get(json, "expires"));
   int64_t until = expires != NULL ? dx_parse_time(expires) : -1;

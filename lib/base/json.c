@@ -1,10 +1,9 @@
 /*
  * json.c - a thin, checked layer over cJSON for reading, and a writer. Only
- * this file uses cJSON; struct dx_json is a cJSON.
+ * this file uses cJSON; struct cJSON is a cJSON.
  */
 #include "lib/base/json.h"
 
-#include <cjson/cJSON.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -15,29 +14,14 @@
 
 #define INT_MAX_EXACT 9007199254740992.0 /* 2^53 */
 
-static cJSON *raw(struct dx_json *json)
-{
-  return (cJSON *)(void *)json;
-}
-
-static const cJSON *peek(const struct dx_json *json)
-{
-  return (const cJSON *)(const void *)json;
-}
-
-static struct dx_json *wrap(cJSON *item)
-{
-  return (struct dx_json *)(void *)item;
-}
-
 #define NUL_ESCAPE "\\u0000"
 #define NUL_ESCAPE_LEN (sizeof(NUL_ESCAPE) - 1)
 
-struct dx_json *dx_json_parse(const char *text, size_t len, struct dx_err *err)
+struct cJSON *dx_json_parse(const char *text, size_t len, struct dx_err *err)
 {
   char *copy = malloc(len + 1), *at = copy;
   const char *end = NULL;
-  cJSON *item;
+  struct cJSON *item;
 
   if (copy == NULL) {
     (void)dx_fail_nomem(err);
@@ -58,7 +42,7 @@ struct dx_json *dx_json_parse(const char *text, size_t len, struct dx_err *err)
     (void)dx_fail(err, DX_E_RESPONSE, 0, "this is not JSON");
   explicit_bzero(copy, len); /* it may contain signed URLs */
   free(copy);
-  return wrap(item);
+  return item;
 }
 
 /* ---- numbers as they are written ---- */
@@ -103,13 +87,13 @@ static size_t string_len(const char *text)
   return (size_t)(at - text) + (*at == '"');
 }
 
-struct dx_json *dx_json_parse_exact(const char *text, size_t len,
-                                    struct dx_err *err)
+struct cJSON *dx_json_parse_exact(const char *text, size_t len,
+                                  struct dx_err *err)
 {
   char *copy = strndup(text, len); /* up to a NUL, which parsing refuses */
   const char *at = copy;
   struct dx_buf quoted = {0};
-  struct dx_json *json = NULL;
+  struct cJSON *json = NULL;
   size_t n = 1;
 
   for (; at != NULL && *at != '\0' && n > 0; at += n) {
@@ -133,28 +117,15 @@ struct dx_json *dx_json_parse_exact(const char *text, size_t len,
 
 /* ---- walking ---- */
 
-void dx_json_free(struct dx_json **json)
+void dx_json_free(struct cJSON **json)
 {
-  cJSON_Delete(raw(*json));
+  cJSON_Delete(*json);
   *json = NULL;
 }
 
-/* cJSON's own accessors accept NULL, too. */
-
-const struct dx_json *dx_json_get(const struct dx_json *object,
-                                  const char *name)
+bool dx_json_int(const struct cJSON *json, int64_t *ret_value)
 {
-  return wrap(cJSON_GetObjectItemCaseSensitive(peek(object), name));
-}
-
-const char *dx_json_string(const struct dx_json *json)
-{
-  return cJSON_GetStringValue(peek(json));
-}
-
-bool dx_json_int(const struct dx_json *json, int64_t *ret_value)
-{
-  double value = cJSON_GetNumberValue(peek(json)); /* else NaN */
+  double value = cJSON_GetNumberValue(json); /* else NaN */
 
   if (!(fabs(value) <= INT_MAX_EXACT) || floor(value) < value)
     return false;
@@ -162,63 +133,27 @@ bool dx_json_int(const struct dx_json *json, int64_t *ret_value)
   return true;
 }
 
-bool dx_json_bool(const struct dx_json *json, bool *ret_value)
+bool dx_json_bool(const struct cJSON *json, bool *ret_value)
 {
-  if (!cJSON_IsBool(peek(json)))
+  if (!cJSON_IsBool(json))
     return false;
-  *ret_value = cJSON_IsTrue(peek(json)) != 0;
+  *ret_value = cJSON_IsTrue(json) != 0;
   return true;
 }
 
-bool dx_json_is_null(const struct dx_json *json)
+size_t dx_json_count(const struct cJSON *array)
 {
-  return cJSON_IsNull(peek(json));
+  return cJSON_IsArray(array) ? (size_t)cJSON_GetArraySize(array) : 0;
 }
 
-bool dx_json_is_array(const struct dx_json *json)
+const struct cJSON *dx_json_first(const struct cJSON *array)
 {
-  return cJSON_IsArray(peek(json));
+  return cJSON_IsArray(array) ? array->child : NULL;
 }
 
-size_t dx_json_count(const struct dx_json *array)
+const struct cJSON *dx_json_first_member(const struct cJSON *object)
 {
-  return dx_json_is_array(array) ? (size_t)cJSON_GetArraySize(peek(array)) : 0;
-}
-
-const struct dx_json *dx_json_first(const struct dx_json *array)
-{
-  return dx_json_is_array(array) ? wrap(peek(array)->child) : NULL;
-}
-
-const struct dx_json *dx_json_next(const struct dx_json *item)
-{
-  return item != NULL ? wrap(peek(item)->next) : NULL;
-}
-
-const struct dx_json *dx_json_first_member(const struct dx_json *object)
-{
-  return cJSON_IsObject(peek(object)) ? wrap(peek(object)->child) : NULL;
-}
-
-const char *dx_json_name(const struct dx_json *member)
-{
-  return peek(member)->string;
-}
-
-struct dx_json *dx_json_array(void)
-{
-  return wrap(cJSON_CreateArray());
-}
-
-bool dx_json_append_take(struct dx_json *array, struct dx_json **child)
-{
-  cJSON *item = raw(*child);
-
-  *child = NULL;
-  if (item != NULL && cJSON_AddItemToArray(raw(array), item))
-    return true;
-  cJSON_Delete(item);
-  return false;
+  return cJSON_IsObject(object) ? object->child : NULL;
 }
 
 /* ---- writing ---- */

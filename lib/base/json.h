@@ -9,14 +9,14 @@
  * string, and different texts would look the same: it is read as DX_JSON_NUL.
  *
  * Ownership: the caller frees what dx_json_parse() or dx_json_array() returned;
- * what is added with _take belongs to its parent, or is freed if that fails,
- * and the pointer is set to NULL. Strings are borrowed from the value. Errors:
- * E_RESPONSE for text that is not one whole JSON value; false or NULL when out
- * of memory.
+ * what is appended to an array belongs to it. Strings are borrowed from the
+ * value. Errors: E_RESPONSE for text that is not one whole JSON value; false or
+ * NULL when out of memory.
  */
 #ifndef DX_JSON_H
 #define DX_JSON_H
 
+#include <cjson/cJSON.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -24,42 +24,42 @@
 #include "lib/base/buf.h"
 #include "lib/base/err.h"
 
-struct dx_json;
-
 #define DX_JSON_NUL "\xef\xbf\xbd" /* U+FFFD, replacement character */
 
 /* Parses len bytes (no NUL needed after them). The whole text must be one
  * value; NUL bytes are refused. NULL with *err filled. */
-struct dx_json *dx_json_parse(const char *text, size_t len, struct dx_err *err);
+struct cJSON *dx_json_parse(const char *text, size_t len, struct dx_err *err);
 /*
  * The same for display: every number becomes a string with its original
  * characters, so that no digit is lost. dx_json_is_number() identifies these
  * strings.
  */
-struct dx_json *dx_json_parse_exact(const char *text, size_t len,
-                                    struct dx_err *err);
+struct cJSON *dx_json_parse_exact(const char *text, size_t len,
+                                  struct dx_err *err);
 bool dx_json_is_number(const char *text);
 
-void dx_json_free(struct dx_json **json); /* accepts NULL, sets NULL */
+void dx_json_free(struct cJSON **json); /* accepts NULL, sets NULL */
 
-const struct dx_json *dx_json_get(const struct dx_json *object,
-                                  const char *name);
-const char *dx_json_string(const struct dx_json *json);
-bool dx_json_int(const struct dx_json *json, int64_t *ret_value);
-bool dx_json_bool(const struct dx_json *json, bool *ret_value);
-bool dx_json_is_null(const struct dx_json *json);
-bool dx_json_is_array(const struct dx_json *json);
-size_t dx_json_count(const struct dx_json *array);
+#define dx_json_get cJSON_GetObjectItemCaseSensitive
+#define dx_json_string cJSON_GetStringValue
+#define dx_json_is_null cJSON_IsNull
+#define dx_json_is_array cJSON_IsArray
+bool dx_json_int(const struct cJSON *json, int64_t *ret_value);
+bool dx_json_bool(const struct cJSON *json, bool *ret_value);
+size_t dx_json_count(const struct cJSON *array);
 /* Walks an array: first, then next until NULL. */
-const struct dx_json *dx_json_first(const struct dx_json *array);
-const struct dx_json *dx_json_next(const struct dx_json *item);
+const struct cJSON *dx_json_first(const struct cJSON *array);
+static inline const struct cJSON *dx_json_next(const struct cJSON *item)
+{
+  return item != NULL ? item->next : NULL;
+}
 
 /* Walks an object, dx_json_next() likewise; a name is never NULL there. */
-const struct dx_json *dx_json_first_member(const struct dx_json *object);
-const char *dx_json_name(const struct dx_json *member);
+const struct cJSON *dx_json_first_member(const struct cJSON *object);
+#define dx_json_name(member) ((member)->string)
 
-struct dx_json *dx_json_array(void);
-bool dx_json_append_take(struct dx_json *array, struct dx_json **child);
+#define dx_json_array cJSON_CreateArray
+#define dx_json_append cJSON_AddItemToArray
 
 /*
  * Writing: begin with `struct dx_json_out out = {0};`, add the values in their

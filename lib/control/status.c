@@ -128,7 +128,7 @@ char *dx_status_error_line(const struct dx_err *err)
   return dx_buf_take(&out.text);
 }
 
-enum dx_code dx_status_read_job(const struct dx_json *line,
+enum dx_code dx_status_read_job(const struct cJSON *line,
                                 struct dx_job **ret_job, struct dx_err *err)
 {
   struct dx_job *job = dx_job_new();
@@ -210,9 +210,9 @@ static enum dx_code fail_read(FILE *in, struct dx_err *err)
 
 /* Parses a line; an error in it is returned. */
 static enum dx_code parse_line(const char *text, size_t len,
-                               struct dx_json **ret_line, struct dx_err *err)
+                               struct cJSON **ret_line, struct dx_err *err)
 {
-  struct dx_json *line = dx_json_parse(text, len, err);
+  struct cJSON *line = dx_json_parse(text, len, err);
   const char *word = dx_json_string(dx_json_get(line, "error"));
   const char *message = dx_json_string(dx_json_get(line, "message"));
   enum dx_code code = word != NULL ? dx_code_by_name(word) : DX_OK;
@@ -229,7 +229,7 @@ static enum dx_code parse_line(const char *text, size_t len,
   return DX_OK;
 }
 
-enum dx_code dx_status_line(FILE *in, struct dx_json **ret_line,
+enum dx_code dx_status_line(FILE *in, struct cJSON **ret_line,
                             struct dx_err *err)
 {
   struct dx_buf text = {0};
@@ -269,7 +269,7 @@ static size_t read_bytes(FILE *in, size_t size, struct dx_buf *ret_bytes)
 enum dx_code dx_status_bytes(FILE *in, size_t limit, struct dx_buf *ret_bytes,
                              struct dx_err *err)
 {
-  struct dx_json *line;
+  struct cJSON *line;
   int64_t size = -1;
   enum dx_code code = dx_status_line(in, &line, err);
 
@@ -289,7 +289,7 @@ enum dx_code dx_status_bytes(FILE *in, size_t limit, struct dx_buf *ret_bytes,
 enum dx_code dx_status_text(FILE *in, size_t limit, struct dx_buf *ret_text,
                             struct dx_err *err)
 {
-  struct dx_json *line = NULL;
+  struct cJSON *line = NULL;
   int first = getc(in);
   enum dx_code code = DX_OK;
 

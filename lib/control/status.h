@@ -93,7 +93,7 @@ char *dx_status_end_line(const struct dx_submission *sub, bool for_admin);
 char *dx_status_error_line(const struct dx_err *err);
 
 /* Creates a job, without a directory, from a line of `jobs`. E_RESPONSE. */
-enum dx_code dx_status_read_job(const struct dx_json *line,
+enum dx_code dx_status_read_job(const struct cJSON *line,
                                 struct dx_job **ret_job,
                                 struct dx_err *err) DX_MUST_USE;
 
@@ -115,7 +115,7 @@ FILE *dx_status_ask(const char *path, const char *request, struct dx_err *err);
 
 /* Reads the next line, which the caller frees; NULL when the server has closed.
  * For `jobs`, the last line is {"end":true}. */
-enum dx_code dx_status_line(FILE *in, struct dx_json **ret_line,
+enum dx_code dx_status_line(FILE *in, struct cJSON **ret_line,
                             struct dx_err *err) DX_MUST_USE;
 
 /* Reads the result of `show`. E_DAMAGED if it is longer than limit. */

@@ -78,7 +78,7 @@ struct dx_case {
 
 struct dx_job;
 struct dx_drive;
-struct dx_json;
+struct cJSON;
 struct dx_json_out;
 
 /*
@@ -267,7 +267,7 @@ enum dx_code dx_job_load(struct dx_job *job, struct dx_err *err) DX_MUST_USE;
  * E_DAMAGED. */
 void dx_job_put(const struct dx_job *job, struct dx_json_out *out,
                 const char *name);
-enum dx_code dx_job_read_json(struct dx_job *job, const struct dx_json *json,
+enum dx_code dx_job_read_json(struct dx_job *job, const struct cJSON *json,
                               struct dx_err *err) DX_MUST_USE;
 
 /* The file name of the n-th document's bytes (index, from 0). */

@@ -279,14 +279,13 @@ enum dx_code dx_job_save(struct dx_job *job, struct dx_err *err)
 
 /* ---- reading ---- */
 
-static bool get_fields(const struct dx_json *json, const struct field *fields,
+static bool get_fields(const struct cJSON *json, const struct field *fields,
                        void *to);
 
-static bool get_list(const struct dx_json *list, const struct field *f,
-                     char *to)
+static bool get_list(const struct cJSON *list, const struct field *f, char *to)
 {
   size_t *count = (void *)(to + f->count_at);
-  const struct dx_json *item = dx_json_first(list);
+  const struct cJSON *item = dx_json_first(list);
   char *items;
 
   if (list == NULL || dx_json_count(list) > f->count)
@@ -299,7 +298,7 @@ static bool get_list(const struct dx_json *list, const struct field *f,
   return items != NULL;
 }
 
-static bool get_field(const struct dx_json *value, const struct field *f,
+static bool get_field(const struct cJSON *value, const struct field *f,
                       char *to)
 {
   const char *text = dx_json_string(value);
@@ -355,7 +354,7 @@ static bool get_field(const struct dx_json *value, const struct field *f,
   }
 }
 
-static bool get_fields(const struct dx_json *json, const struct field *fields,
+static bool get_fields(const struct cJSON *json, const struct field *fields,
                        void *to)
 {
   for (; fields->name != NULL; fields++)
@@ -383,7 +382,7 @@ static bool is_plausible(const struct dx_submission *sub)
   return sub->file_count > 0;
 }
 
-static bool read_job(const struct dx_json *json, struct dx_job *job)
+static bool read_job(const struct cJSON *json, struct dx_job *job)
 {
   size_t i;
 
@@ -416,7 +415,7 @@ static void look_for_documents(struct dx_job *job)
   }
 }
 
-enum dx_code dx_job_read_json(struct dx_job *job, const struct dx_json *json,
+enum dx_code dx_job_read_json(struct dx_job *job, const struct cJSON *json,
                               struct dx_err *err)
 {
   int64_t schema = 0;
@@ -436,7 +435,7 @@ enum dx_code dx_job_read_json(struct dx_job *job, const struct dx_json *json,
 enum dx_code dx_job_load(struct dx_job *job, struct dx_err *err)
 {
   struct dx_buf text = {0};
-  struct dx_json *json = NULL;
+  struct cJSON *json = NULL;
   enum dx_code code;
   size_t i;
 

@@ -15,7 +15,7 @@
 static void write_text(const char *text, bool pretty)
 {
   struct dx_json_out out = {.pretty = pretty};
-  struct dx_json *again;
+  struct cJSON *again;
 
   dx_json_open(&out, NULL, '{');
   dx_json_put_string(&out, text, text);
@@ -28,10 +28,10 @@ static void write_text(const char *text, bool pretty)
   dx_buf_release(&out.text);
 }
 
-static void walk(const struct dx_json *json)
+static void walk(const struct cJSON *json)
 {
   const char *text = dx_json_string(json);
-  const struct dx_json *item;
+  const struct cJSON *item;
   int64_t number;
   bool flag;
   size_t count = 0;
@@ -58,7 +58,7 @@ static void walk(const struct dx_json *json)
   }
 }
 
-static void take(struct dx_json *json)
+static void take(struct cJSON *json)
 {
   if (json == NULL)
     return;
@@ -79,10 +79,9 @@ static bool scan(const char *text, size_t size, size_t piece,
 }
 
 /* What both readers accept means the same to both. */
-static void compare(const struct dx_json *outline, const char *text,
-                    size_t size)
+static void compare(const struct cJSON *outline, const char *text, size_t size)
 {
-  struct dx_json *json = dx_json_parse(text, size, NULL);
+  struct cJSON *json = dx_json_parse(text, size, NULL);
   const char *status =
       dx_json_string(dx_json_get(dx_json_get(json, "results"), "status"));
   const char *same =
@@ -101,7 +100,7 @@ static void scan_all(const char *text, size_t size)
 {
   struct dx_json_scan one, many;
   bool is_whole = scan(text, size, 1, &one);
-  struct dx_json *outline;
+  struct cJSON *outline;
 
   HOLDS(scan(text, size, 4096, &many) == is_whole);
   if (is_whole) {

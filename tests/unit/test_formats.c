@@ -43,7 +43,7 @@ static struct dx_buf text_of(const char *name)
 static struct dx_job *job_of(const char *name)
 {
   struct dx_buf text = text_of(name);
-  struct dx_json *json = dx_json_parse(dx_buf_text(&text), text.len, NULL);
+  struct cJSON *json = dx_json_parse(dx_buf_text(&text), text.len, NULL);
   struct dx_job *job = dx_job_new();
 
   assert_non_null(json);

@@ -291,10 +291,10 @@ static void a_missing_directory_is_an_error_and_not_created(void **state)
 
 /* ---- the manifest ---- */
 
-static struct dx_json *manifest(void)
+static struct cJSON *manifest(void)
 {
   char *text = dx_manifest_text(sub);
-  struct dx_json *json;
+  struct cJSON *json;
 
   assert_non_null(text);
   json = dx_json_parse(text, strlen(text), &err);
@@ -303,10 +303,10 @@ static struct dx_json *manifest(void)
   return json;
 }
 
-static void assert_text(const struct dx_json *json, const char *name,
+static void assert_text(const struct cJSON *json, const char *name,
                         const char *want)
 {
-  const struct dx_json *value = dx_json_get(json, name);
+  const struct cJSON *value = dx_json_get(json, name);
 
   if (want == NULL)
     assert_true(dx_json_is_null(value));
@@ -315,8 +315,7 @@ static void assert_text(const struct dx_json *json, const char *name,
     fail_msg("%s is not '%s'", name, want);
 }
 
-static void assert_int(const struct dx_json *json, const char *name,
-                       int64_t want)
+static void assert_int(const struct cJSON *json, const char *name, int64_t want)
 {
   int64_t value = -1;
 
@@ -324,7 +323,7 @@ static void assert_int(const struct dx_json *json, const char *name,
   assert_int_equal(value, want);
 }
 
-static void assert_flag(const struct dx_json *json, const char *name, bool want)
+static void assert_flag(const struct cJSON *json, const char *name, bool want)
 {
   bool value = !want;
 
@@ -334,8 +333,8 @@ static void assert_flag(const struct dx_json *json, const char *name, bool want)
 
 static void the_manifest_of_a_success_is_complete(void **state)
 {
-  struct dx_json *json;
-  const struct dx_json *part;
+  struct cJSON *json;
+  const struct cJSON *part;
 
   (void)state;
   complete("S", "C/1");
@@ -402,7 +401,7 @@ static void a_manifest_delivered_again_has_the_same_bytes(void **state)
 
 static void the_manifest_of_a_failure_says_why(void **state)
 {
-  struct dx_json *json;
+  struct cJSON *json;
 
   (void)state;
   complete("S", "C");
@@ -424,7 +423,7 @@ static void the_manifest_of_a_failure_says_why(void **state)
 
 static void what_a_person_canceled_is_final(void **state)
 {
-  struct dx_json *json;
+  struct cJSON *json;
 
   (void)state;
   complete("S", "C");

@@ -134,7 +134,7 @@ static void job_is_read_back_without_upload_urls(void **state)
 {
   struct dx_job *job = make_job(DX_ST_REGISTERED), *copy = NULL;
   char *text = dx_status_job_line(job, true);
-  struct dx_json *read;
+  struct cJSON *read;
 
   (void)state;
   assert_non_null(text);
@@ -190,7 +190,7 @@ static void line_of_another_version_is_not_understood(void **state)
 
   (void)state;
   for (i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
-    struct dx_json *line = dx_json_parse(lines[i], strlen(lines[i]), &err);
+    struct cJSON *line = dx_json_parse(lines[i], strlen(lines[i]), &err);
 
     assert_int_equal(dx_status_read_job(line, &job, &err), DX_E_RESPONSE);
     assert_null(job);
@@ -264,7 +264,7 @@ static void submission_that_is_delivered_late_has_ended_late(void **state)
   struct dx_job *job = make_job(DX_ST_COMPLETE), *copy = dx_job_new();
   int64_t before = dx_wall_ms() / 1000 * 1000;
   struct dx_json_out journal = {0};
-  struct dx_json *read;
+  struct cJSON *read;
 
   (void)state;
   job->submissions[0].extracted_at = 60000;

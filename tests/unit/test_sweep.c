@@ -306,7 +306,7 @@ static void an_abandoned_job_expires_and_says_so(void **state)
 static void consumers_learn_that_a_job_has_expired(void **state)
 {
   struct dx_buf text = {0};
-  struct dx_json *manifest;
+  struct cJSON *manifest;
   bool is_final = false;
 
   (void)state;

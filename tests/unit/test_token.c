@@ -206,8 +206,8 @@ static size_t decode(const char *text, size_t len, unsigned char *bytes)
 }
 
 struct parts {
-  struct dx_json *head;
-  struct dx_json *claims;
+  struct cJSON *head;
+  struct cJSON *claims;
   size_t signed_len; /* of head, '.', claims */
   unsigned char signature[1024];
   size_t signature_len;
@@ -365,7 +365,7 @@ static void every_algorithm_signs_what_openssl_verifies(void **state)
   }
 }
 
-static int64_t number(const struct dx_json *object, const char *name)
+static int64_t number(const struct cJSON *object, const char *name)
 {
   int64_t value = -1;
 
