@@ -40,10 +40,9 @@ struct pdf_task {
   bool sandbox_optional;          /* Sandbox of docextract.conf(5) */
 };
 
-/* Except for `pages` and `separated`, also set if the document is refused. */
+/* Except for `pages`, also set if the document is refused. */
 struct pdf_done {
   int pages;               /* separator pages included */
-  bool separated;          /* it had separator pages already */
   int removed;             /* entries that no page shows */
   bool needs_fonts;        /* with TROUBLE: try again with fonts */
   int page;                /* of the refusal, from 1; 0: unknown */

@@ -179,17 +179,15 @@ static enum dx_reason parent_wait(pid_t child, const sigset_t *ended,
 }
 
 /* A hostile document may control what the child returns. Loading a bool that is
- * neither 0 nor 1 is undefined, so the bytes are checked. */
+ * neither 0 nor 1 is undefined, so the byte is checked. */
 static bool outcome_is_sane(const struct outcome *outcome)
 {
   const struct pdf_done *done = &outcome->done;
-  unsigned char flags[2];
+  unsigned char flag;
 
-  memcpy(&flags[0], &done->needs_fonts, 1);
-  memcpy(&flags[1], &done->separated, 1);
-  return (unsigned)outcome->reason < DX_REASON_COUNT && flags[0] <= 1 &&
-         flags[1] <= 1 && done->removed >= 0 &&
-         (unsigned)done->page <= DX_PAGES_MAX &&
+  memcpy(&flag, &done->needs_fonts, 1);
+  return (unsigned)outcome->reason < DX_REASON_COUNT && flag <= 1 &&
+         done->removed >= 0 && (unsigned)done->page <= DX_PAGES_MAX &&
          (unsigned)done->pages <= DX_PAGES_MAX &&
          (outcome->reason != DX_REASON_NONE || done->pages > 0);
 }

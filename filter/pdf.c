@@ -324,21 +324,15 @@ static enum dx_reason pdf_check_and_strip(struct pdf_work *w)
 
 /* Copies the page of the separator's document as a dictionary with the keys of
  * a page, but not as a page, because libqpdf does not copy pages between
- * documents. 0 if the document has it already. */
-static qpdf_oh pdf_copy_separator(struct pdf_work *w,
+ * documents. */
+static qpdf_oh pdf_copy_separator(const struct pdf_work *w,
                                   const struct pdf_work *separator)
 {
   qpdf_oh page = pdf_page_dict(separator, 0);
   qpdf_oh root = qpdf_get_root(separator->pdf);
   qpdf_oh none =
       qpdf_oh_parse(separator->pdf, "<</Type/Pages/Kids[]/Count 0>>");
-  int i;
 
-  for (i = 0; i < pdf_count(w) && !w->done.separated; i++)
-    w->done.separated =
-        qpdf_is_same_page(w->pdf, pdf_page_dict(w, i), separator->pdf, page);
-  if (w->done.separated)
-    return 0;
   qpdf_oh_remove_key(separator->pdf, page, "/Type");
   /* libqpdf 12 copies nothing from a document that has no page tree. */
   qpdf_oh_replace_key(separator->pdf, root, "/Pages",

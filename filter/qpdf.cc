@@ -6,7 +6,6 @@
 #include <exception>
 #include <memory>
 #include <new>
-#include <set>
 #include <stdexcept>
 #include <string>
 #include <unistd.h>
@@ -16,7 +15,6 @@
 #include <qpdf/DLL.h>
 #include <qpdf/Buffer.hh>
 #include <qpdf/Pipeline.hh>
-#include <qpdf/Pl_String.hh>
 #include <qpdf/QPDF.hh>
 
 /* Debian 12 has 11.3. Its struct _qpdf_data, which no header declares, begins
@@ -85,59 +83,6 @@ bool add_to_string(void *string, const unsigned char *bytes, size_t len)
     static_cast<std::string *>(string)->append(
         reinterpret_cast<const char *>(bytes), len);
   return true;
-}
-
-constexpr int SAME_DEPTH_MAX = 32; /* of resources within resources */
-constexpr size_t SAME_BYTES_MAX = 256 << 20;
-
-/*
- * Adds a description of an object that does not depend on how it is stored,
- * with streams decoded. Throws if it is longer than `most`: objects used twice
- * are added twice, so nested forms can grow without limit.
- */
-void describe(QPDFObjectHandle object, int depth, size_t most,
-              std::string &text)
-{
-  static const std::set<std::string> not_compared = {
-      "/Length", "/Filter", "/DecodeParms", "/Parent", "/StructParents"};
-  std::string bytes;
-  Pl_String to("", nullptr, bytes);
-
-  if (depth > SAME_DEPTH_MAX || text.size() > most)
-    throw std::runtime_error("too complex");
-  if (object.isArray()) {
-    text += "[";
-    for (auto &item : object.getArrayAsVector())
-      describe(item, depth + 1, most, text);
-    text += "]";
-  } else if (object.isStream()) {
-    /* An image may stay encoded. */
-    if (!object.pipeStreamData(&to, nullptr, 0, qpdf_dl_generalized, true))
-      throw std::runtime_error("cannot be read");
-    describe(object.getDict(), depth, most, text);
-    text += std::to_string(bytes.size()) + " " + bytes;
-  } else if (object.isDictionary()) {
-    text += "<<";
-    for (auto &entry : object.getDictAsMap())
-      if (!entry.second.isNull() && not_compared.count(entry.first) == 0) {
-        text += entry.first + '\0'; /* no name contains NUL */
-        describe(entry.second, depth + 1, most, text);
-      }
-    text += ">>";
-  } else {
-    text += object.unparseResolved() + " ";
-  }
-}
-
-/* Joining streams adds blanks at the end. */
-std::string content_of(QPDFObjectHandle page)
-{
-  std::string bytes;
-  Pl_String to("", nullptr, bytes);
-
-  page.pipePageContents(&to);
-  bytes.erase(bytes.find_last_not_of(std::string(" \r\n\t\0", 5)) + 1);
-  return bytes;
 }
 
 QPDFObjectHandle object_of(qpdf_data data, qpdf_oh object)
@@ -225,22 +170,5 @@ void qpdf_copy_inline_dict(const unsigned char *dict, size_t len,
     dx_buf_add(copy, text.data() + 2, text.size() - 4);
   } catch (std::exception &) {
     copy->failed = true;
-  }
-}
-
-bool qpdf_is_same_page(qpdf_data pdf_a, qpdf_oh a, qpdf_data pdf_b, qpdf_oh b)
-{
-  try {
-    auto page_a = object_of(pdf_a, a), page_b = object_of(pdf_b, b);
-    auto content = content_of(page_b);
-    std::string text_a, text_b;
-
-    if (content.empty() || content_of(page_a) != content)
-      return false;
-    describe(page_b.getKey("/Resources"), 0, SAME_BYTES_MAX, text_b);
-    describe(page_a.getKey("/Resources"), 0, text_b.size(), text_a);
-    return text_a == text_b;
-  } catch (std::exception &) {
-    return false;
   }
 }

@@ -71,13 +71,6 @@ bool qpdf_rewrite_stream(qpdf_data pdf, qpdf_oh object,
 void qpdf_copy_inline_dict(const unsigned char *dict, size_t len,
                            struct dx_buf *copy);
 
-/*
- * True if the indirect page `a` is the page `b` of another document: it has the
- * same content with the same resources, byte for byte when decoded. A page that
- * only looks similar is not.
- */
-bool qpdf_is_same_page(qpdf_data pdf_a, qpdf_oh a, qpdf_data pdf_b, qpdf_oh b);
-
 #ifdef __cplusplus
 }
 #endif

@@ -299,8 +299,6 @@ static void process_document(struct job *job, const char *type)
   void *sent = NULL;
   size_t len = 0;
 
-  if (done.separated)
-    dx_log(DX_LOG_DEBUG, "todocextract: already separated, not changed");
   if (done.removed > 0)
     dx_log(DX_LOG_DEBUG, "todocextract: removed %d entries that no page shows",
            done.removed);

@@ -81,7 +81,7 @@ none 'internal headers stay in their directory' \
     grep -vE '^\./((lib|daemon)/[a-z]+/)[a-z_]+\.[ch]:#include "\1')"
 none 'only six files of filter/ know qpdf' \
   "$(found -lE '#include <qpdf' */*.[ch] |
-    grep -vE '^filter/(pdf\.c|(drawn|flatten|qpdf|separated|stream)\.[ch])$')"
+    grep -vE '^filter/(pdf\.c|(drawn|flatten|qpdf|stream)\.[ch])$')"
 none 'only one file of filter/ knows libtiff' \
   "$(found -lE '#include <tiff' */*.[ch] | grep -vxF filter/tiff.c)"
 none 'only one file of filter/ knows libjpeg' \

@@ -351,24 +351,6 @@ is 'also from an encrypted PDF with object streams' \
 is 'which is logged' "$(removed | sed 's/[0-9]\+/N/')" \
   'N entries that no page shows'
 
-document "$dir/separator.pdf" << END
-1 0 obj <</Type/Catalog/Pages 2 0 R>> endobj
-2 0 obj <</Type/Pages/Count 1/Kids[3 0 R]>> endobj
-3 0 obj <</Type/Page/Parent 2 0 R/MediaBox[0 0 300 400]/Contents 4 0 R
-  /Resources<</XObject<</X 5 0 R>>>>>> endobj
-4 0 obj $(stream '/X Do') endobj
-5 0 obj $(stream '20 20 40 40 re f' \
-  '/Subtype/Form/BBox[0 0 300 400]/LastModified(D:2026)') endobj
-trailer <</Root 1 0 R/Size 6>>
-%%EOF
-END
-qpdf --empty --pages "$dir/plain.pdf" 1 "$dir/separator.pdf" \
-  "$dir/plain.pdf" 2 -- "$dir/separated.pdf"
-configure "SeparatorPage $dir/separator.pdf"
-options=CaseSeparators=Every1
-is 'a separator page is recognized without what was removed from it' \
-  "$(result "$dir/separated.pdf")" 'document 3 0'
-
 page_with_form() # NAME: objects 1 to 4 of a PDF, which show object 5
 {
   cat << END
@@ -379,20 +361,6 @@ page_with_form() # NAME: objects 1 to 4 of a PDF, which show object 5
 4 0 obj $(stream "/$1 Do") endobj
 END
 }
-
-# It draws the same, with 100^6 paths through its resources.
-names=$(printf '/X%d 0 0 R' {1..100})
-{
-  page_with_form X
-  for n in {5..10}; do
-    echo "$n 0 obj $(stream 'q' "/Subtype/Form/BBox[0 0 9 9]/Resources
-      <</XObject<<${names// 0 0/ $((n + 1)) 0}>>>>") endobj"
-  done
-  echo "11 0 obj $(stream 'q' '/Subtype/Form/BBox[0 0 9 9]') endobj"
-} | with_table "$dir/ways.pdf"
-is 'and is compared no longer than it takes' "$(result "$dir/ways.pdf")" \
-  'document 1 0'
-options=
 
 # --- hostile ones, which leave out what is optional -------------------------
 

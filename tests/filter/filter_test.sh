@@ -283,51 +283,10 @@ is 'and keep what they inherited' \
   "$(pdfinfo -l 7 "$dir/body" |
     awk '/^Page .*size/ { printf "%s %s ", $4, $6 }
          /^Page .*rot/ { printf "%s ", $4 }')" "$sizes"
-qpdf --empty --pages "$dir/five.pdf" 1-2 "$dir/separator.pdf" \
-  "$dir/five.pdf" 3-5 -- "$dir/separated.pdf"
-for level in 1 9; do # other compression, other objects
-  qpdf --recompress-flate --compression-level=$level --object-streams=generate \
-    "$dir/separated.pdf" "$dir/packed.pdf"
-  is "an already separated PDF is not changed, compression level $level" \
-    "$(result "$dir/packed.pdf") $(text_of "$dir/body")" \
-    'document 6 0 one two SEPARATOR three four five'
-done
-"$mkpdf" "$dir/like.pdf" one 'SEPARATOR ' two
-is 'a page that only looks like the separator is a page' "$(result "$dir/like.pdf")" \
-  'document 4 0'
-for color in FF0000 0000FF; do
-  cat > "$dir/raw.pdf" << END
-%PDF-1.4
-1 0 obj <</Type/Catalog/Pages 2 0 R>> endobj
-2 0 obj <</Type/Pages/Count 1/Kids[3 0 R]>> endobj
-3 0 obj <</Type/Page/Parent 2 0 R/MediaBox[0 0 300 400]/Contents 4 0 R
-  /Resources<</XObject<</I 5 0 R>>>>>> endobj
-4 0 obj <</Length 30>>
-stream
-q 300 0 0 400 0 0 cm /I Do Q
-endstream endobj
-5 0 obj <</Type/XObject/Subtype/Image/Width 1/Height 1/BitsPerComponent 8
-  /ColorSpace/DeviceRGB/Filter/ASCIIHexDecode/Length 7>>
-stream
-$color>
-endstream endobj
-trailer <</Root 1 0 R/Size 6>>
-%%EOF
-END
-  qpdf "$dir/raw.pdf" "$dir/$color.pdf" 2> /dev/null
-done
-qpdf --empty --pages "$dir/0000FF.pdf" "$dir/0000FF.pdf" -- "$dir/blue.pdf"
-configure "SeparatorPage $dir/FF0000.pdf"
-options=CaseSeparators=Every1
-is 'scanned pages with different images differ' "$(result "$dir/blue.pdf")" \
-  'document 3 0'
-configure "SeparatorPage $dir/0000FF.pdf"
-is 'and with the same image are the same' "$(result "$dir/blue.pdf")" 'document 2 0'
-configure "SeparatorPage $dir/separator.pdf"
 # shellcheck disable=SC2046 # one word a file
 qpdf --empty --pages $(yes "$dir/five.pdf" | head -n 400) -- "$dir/many.pdf"
 options=CaseSeparators=Every1
-qpdf --empty --pages "$dir/five.pdf" 1 "$dir/0000FF.pdf" "$dir/five.pdf" 2 \
+qpdf --empty --pages "$dir/five.pdf" 1 "$dir/inherits.pdf" 1 "$dir/five.pdf" 2 \
   "$dir/inherits.pdf" 1 -- "$dir/sizes.pdf"
 result "$dir/sizes.pdf" > "$dir/kind"
 is 'each page keeps its size, and so does the separator' \

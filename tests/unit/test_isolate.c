@@ -427,7 +427,7 @@ static enum dx_reason copy(const struct pdf_task *task,
       printf("%s", text) != 4)
     return DX_REASON_DAMAGED;
   ret_done->needs_fonts = write(STDERR_FILENO, "noise", 5) == 5;
-  ret_done->separated = pread(task->spare_fd, text, 1, 0) == 1;
+  ret_done->removed = pread(task->spare_fd, text, 1, 0) == 1;
   ret_done->pages = 1;
   return DX_REASON_NONE;
 }
@@ -446,7 +446,7 @@ static void child_reads_and_writes_its_files(void **state)
   assert_int_equal(run_isolated(copy, &task, LIMIT_MS, &done), DX_REASON_NONE);
   assert_int_equal(pread(task.out_fd, text, sizeof(text), 0), 4);
   assert_string_equal(text, "%PDF");
-  assert_true(done.needs_fonts && done.separated);
+  assert_true(done.needs_fonts && done.removed == 1);
 }
 
 static enum dx_reason print_much(const struct pdf_task *task,
