@@ -6,7 +6,7 @@ libdx_a_SOURCES = \
 	lib/base/digest.c lib/base/digest.h lib/base/err.c lib/base/err.h \
 	lib/base/fs.c lib/base/fs.h lib/base/history.c lib/base/history.h \
 	lib/base/json.c lib/base/json.h \
-	lib/base/json_scan.c lib/base/json_scan.h lib/base/log.c lib/base/log.h \
+	lib/base/json_scan.c lib/base/log.c lib/base/log.h \
 	lib/base/policy.h lib/base/process.c lib/base/process.h \
 	lib/base/sandbox.c lib/base/sandbox.h \
 	lib/base/user.c lib/base/user.h lib/base/utf8.c \

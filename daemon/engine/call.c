@@ -351,7 +351,6 @@ void engine_end_call(struct call_ctx *ctx)
   }
   engine_release_slot(&ctx->slot);
   dx_temp_discard(&ctx->sink);
-  dx_buf_release(&ctx->check.outline);
   dx_sha256_free(&ctx->sha);
 }
 

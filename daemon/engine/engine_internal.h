@@ -73,8 +73,7 @@ struct call_ctx {
   int64_t *due_ms;       /* of the next call: of the submission or the case */
   const struct dx_http_response *response; /* valid until the call ends */
   struct slot slot;                        /* a PUT has none */
-  struct dx_temp sink; /* get extract only, like the next three */
-  struct dx_json_scan check;
+  struct dx_temp sink; /* get extract only, like the next two */
   struct dx_sha256 *sha;
   int64_t bytes;
 };

@@ -4,8 +4,11 @@
  */
 #include "daemon/engine/engine_internal.h"
 
+#include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 /* ---- polling ---- */
 
@@ -322,8 +325,7 @@ struct dx_case *engine_next_case(struct dx_submission *sub)
   return best < sub->case_count ? &sub->cases[best] : NULL;
 }
 
-/* Checks a result while writing it, so that memory use does not depend on its
- * size or content. */
+/* Writes a result as it is received, and limits its size. */
 static enum dx_code take_piece(void *arg, const char *bytes, size_t len,
                                struct dx_err *err)
 {
@@ -348,11 +350,31 @@ static enum dx_code take_piece(void *arg, const char *bytes, size_t len,
     return dx_fail(err, DX_E_RESPONSE, 0,
                    "the results of the job are larger than %s in all",
                    dx_size_text(DX_RESULTS_MAX_BYTES, size));
-  code = dx_result_check_add(&ctx->check, bytes, len, err);
-  if (code == DX_OK)
-    code = dx_fs_write_all(ctx->sink.fd, bytes, len, "result", err);
+  code = dx_fs_write_all(ctx->sink.fd, bytes, len, "result", err);
   if (code == DX_OK)
     dx_sha256_add(ctx->sha, bytes, len);
+  return code;
+}
+
+/* Checks the result that was written. */
+static enum dx_code check_received(struct call_ctx *ctx, const char *case_id,
+                                   bool *ret_is_empty, struct dx_err *err)
+{
+  int fd = dup(ctx->sink.fd);
+  FILE *in = fd >= 0 ? fdopen(fd, "r") : NULL;
+  enum dx_code code;
+
+  if (in == NULL) {
+    code = dx_fail_sys(err, errno, "read", "result");
+    if (fd >= 0)
+      (void)close(fd);
+    return code;
+  }
+  rewind(in);
+  code = dx_check_result(in, ctx->sub->source_id, case_id, ret_is_empty, err);
+  if (ferror(in))
+    code = dx_fail(err, DX_E_IO, 0, "cannot read the result");
+  (void)fclose(in);
   return code;
 }
 
@@ -366,8 +388,7 @@ static void extract_done(void *arg, const struct dx_http_response *response)
   enum dx_code code = dx_judge(DX_CALL_EXTRACT, response, &err);
 
   if (code == DX_OK)
-    code = dx_result_check_end(&ctx->check, sub->source_id, c->id, &is_empty,
-                               &err);
+    code = check_received(ctx, c->id, &is_empty, &err);
   if (code == DX_OK) /* the journal write that follows fsyncs the directory */
     code = dx_temp_publish(&ctx->sink, 0600, false, &err);
   engine_count_call(ctx, code);

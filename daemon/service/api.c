@@ -440,16 +440,7 @@ enum dx_code dx_read_source(const struct dx_http_response *response,
   return code;
 }
 
-/* ---- checking a result while it is received ---- */
-
-enum dx_code dx_result_check_add(struct dx_json_scan *scan, const char *bytes,
-                                 size_t len, struct dx_err *err)
-{
-  errno = 0;
-  return dx_json_scan_add(scan, bytes, len)
-             ? DX_OK
-             : not_understood(DX_CALL_EXTRACT, err);
-}
+/* ---- checking a result ---- */
 
 /* If a name occurs several times, JSON decoders differ in which one they
  * use. */
@@ -475,10 +466,11 @@ static bool is_about(const struct cJSON *results, const char *name,
           (text != NULL ? strcmp(text, id) == 0 : dx_json_is_null(member)));
 }
 
-enum dx_code dx_result_check_end(struct dx_json_scan *scan,
-                                 const char *source_id, const char *case_id,
-                                 bool *ret_is_empty, struct dx_err *err)
+enum dx_code dx_check_result(FILE *in, const char *source_id,
+                             const char *case_id, bool *ret_is_empty,
+                             struct dx_err *err)
 {
+  struct dx_buf outline = {0};
   struct cJSON *root = NULL;
   const struct cJSON *results;
   const char *status;
@@ -486,8 +478,8 @@ enum dx_code dx_result_check_end(struct dx_json_scan *scan,
   enum dx_code code = DX_OK;
 
   errno = 0;
-  if (dx_json_scan_is_whole(scan))
-    root = dx_json_parse(dx_buf_text(&scan->outline), scan->outline.len, NULL);
+  if (dx_json_scan(in, false, &outline))
+    root = dx_json_parse(outline.data, outline.len, NULL);
   results = dx_json_get(root, "results");
   status = dx_json_string(dx_json_get(results, "status"));
   if (count_members(root, "results") != 1 || status == NULL ||
@@ -501,5 +493,6 @@ enum dx_code dx_result_check_end(struct dx_json_scan *scan,
                     &values);
   *ret_is_empty = values == 0 && count_members(results, "medical_data") < 2;
   dx_json_free(&root);
+  dx_buf_release(&outline);
   return code;
 }

@@ -18,8 +18,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
-#include "lib/base/json_scan.h"
 #include "daemon/service/http.h"
 
 enum dx_call_kind {
@@ -118,19 +118,12 @@ enum dx_code dx_read_source(const struct dx_http_response *response,
                             const char *source_id, struct dx_source *ret_source,
                             struct dx_err *err) DX_MUST_USE;
 
-/* Checks a result while it is received (doc/policy.md, "Results"). Begin with
- * `struct dx_json_scan scan = {0};`, add each piece, then end once; the caller
- * releases the outline. E_RESPONSE as soon as the result cannot be valid JSON.
- */
-enum dx_code dx_result_check_add(struct dx_json_scan *scan, const char *bytes,
-                                 size_t len, struct dx_err *err) DX_MUST_USE;
-
-/* E_RESPONSE if the JSON is incomplete, or results.status is not "complete";
+/* Checks a whole result, in constant memory (doc/policy.md, "Results").
+ * E_RESPONSE if it is not JSON, or results.status is not "complete";
  * E_UNEXPECTED if it is the result of another case or source. ret_is_empty:
  * results.medical_data has no values. */
-enum dx_code dx_result_check_end(struct dx_json_scan *scan,
-                                 const char *source_id, const char *case_id,
-                                 bool *ret_is_empty,
-                                 struct dx_err *err) DX_MUST_USE;
+enum dx_code dx_check_result(FILE *in, const char *source_id,
+                             const char *case_id, bool *ret_is_empty,
+                             struct dx_err *err) DX_MUST_USE;
 
 #endif

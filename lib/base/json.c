@@ -49,14 +49,14 @@ struct cJSON *dx_json_parse(const char *text, size_t len, struct dx_err *err)
 
 #define DIGITS "0123456789"
 
-/* The length of the number at `text` (RFC 8259, section 6), or 0. */
-static size_t number_len(const char *text)
+/* RFC 8259, section 6. */
+bool dx_json_is_number(const char *text)
 {
   const char *at = text + (*text == '-');
   size_t n = strspn(at, DIGITS);
 
   if (n == 0 || (n > 1 && *at == '0'))
-    return 0;
+    return false;
   at += n;
   if (*at == '.') {
     n = strspn(at + 1, DIGITS);
@@ -67,51 +67,27 @@ static size_t number_len(const char *text)
     n = strspn(at, DIGITS);
     at += n;
   }
-  return n > 0 ? (size_t)(at - text) : 0;
-}
-
-bool dx_json_is_number(const char *text)
-{
-  size_t len = number_len(text);
-
-  return len > 0 && text[len] == '\0';
-}
-
-/* The length of the string at `text`, with its quotes. */
-static size_t string_len(const char *text)
-{
-  const char *at = text + 1;
-
-  while (*at != '\0' && *at != '"')
-    at += *at == '\\' && at[1] != '\0' ? 2 : 1;
-  return (size_t)(at - text) + (*at == '"');
+  return n > 0 && *at == '\0';
 }
 
 struct cJSON *dx_json_parse_exact(const char *text, size_t len,
                                   struct dx_err *err)
 {
-  char *copy = strndup(text, len); /* up to a NUL, which parsing refuses */
-  const char *at = copy;
+  FILE *in = fmemopen((char *)(uintptr_t)text, len, "r");
   struct dx_buf quoted = {0};
   struct cJSON *json = NULL;
-  size_t n = 1;
 
-  for (; at != NULL && *at != '\0' && n > 0; at += n) {
-    bool number = *at == '-' || (*at >= '0' && *at <= '9');
-
-    n = number ? number_len(at) : *at == '"' ? string_len(at) : 1;
-    dx_buf_add(&quoted, "\"", number);
-    dx_buf_add(&quoted, at, n);
-    dx_buf_add(&quoted, "\"", number);
-  }
-  if (copy == NULL || quoted.failed)
+  if (in == NULL)
     (void)dx_fail_nomem(err);
-  else if (n == 0 || strlen(copy) < len)
-    (void)dx_fail(err, DX_E_RESPONSE, 0, "this is not JSON");
+  else if (dx_json_scan(in, true, &quoted))
+    json = dx_json_parse(quoted.data, quoted.len, err);
+  else if (quoted.failed)
+    (void)dx_fail_nomem(err);
   else
-    json = dx_json_parse(dx_buf_text(&quoted), quoted.len, err);
+    (void)dx_fail(err, DX_E_RESPONSE, 0, "this is not JSON");
+  if (in != NULL)
+    (void)fclose(in);
   dx_buf_release(&quoted);
-  free(copy);
   return json;
 }
 

@@ -20,6 +20,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "lib/base/buf.h"
 #include "lib/base/err.h"
@@ -32,11 +33,34 @@ struct cJSON *dx_json_parse(const char *text, size_t len, struct dx_err *err);
 /*
  * The same for display: every number becomes a string with its original
  * characters, so that no digit is lost. dx_json_is_number() identifies these
- * strings.
+ * strings. As strict as dx_json_scan().
  */
 struct cJSON *dx_json_parse_exact(const char *text, size_t len,
                                   struct dx_err *err);
 bool dx_json_is_number(const char *text);
+
+/*
+ * Checks the rest of a stream, and appends an outline to *out: of at most
+ * DX_JSON_OUTLINE_BYTES, whatever the stream contains. It is stricter than
+ * dx_json_parse(), because results are delivered byte for byte: exactly RFC
+ * 8259, UTF-8 included, containers nested at most DX_JSON_DEPTH_MAX deep, and
+ * numbers of at most DX_JSON_STRING_BYTES.
+ *
+ * The outline is the text without blanks. A container that is nested deeper
+ * than DX_JSON_OUTLINE_DEPTH becomes [N], where N is the number of strings
+ * except "", numbers, true, and false in it, at any depth. A number becomes 0,
+ * and so does a string that cJSON cannot read, or that has more than
+ * DX_JSON_STRING_BYTES; such a name becomes "". With `exact`, only numbers are
+ * replaced, by strings.
+ *
+ * Blocking: reads the stream. False if it is not JSON, if the outline is too
+ * long, or if memory is out (errno).
+ */
+#define DX_JSON_DEPTH_MAX 64
+#define DX_JSON_OUTLINE_DEPTH 2
+#define DX_JSON_OUTLINE_BYTES 1048576
+#define DX_JSON_STRING_BYTES 4104
+bool dx_json_scan(FILE *in, bool exact, struct dx_buf *out);
 
 void dx_json_free(struct cJSON **json); /* accepts NULL, sets NULL */
 

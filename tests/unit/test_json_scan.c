@@ -1,6 +1,6 @@
 /*
- * test_json_scan.c - lib/base/json_scan.c: the grammar, in pieces of every
- * size, the outline, and that memory does not grow.
+ * test_json_scan.c - lib/base/json_scan.c: the grammar, the outline, and that
+ * memory does not grow.
  */
 #include "tests/unit/unit.h"
 
@@ -9,39 +9,32 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "lib/base/json_scan.h"
+#include "lib/base/json.h"
 
 static char outline[2 * DX_JSON_STRING_BYTES];
 
-/* With every piece on the heap, so that reading past it would be found. */
-static bool is_json(const char *text, size_t len, size_t piece)
+/* From the heap, so that reading past it would be found. */
+static bool is_json(const char *text, size_t len)
 {
-  struct dx_json_scan scan = {0};
-  bool ok = true;
-  size_t at;
+  char *bytes = malloc(len);
+  FILE *in = fmemopen(memcpy(bytes, text, len), len, "r");
+  struct dx_buf out = {0};
+  bool ok = dx_json_scan(in, false, &out);
 
-  for (at = 0; at < len; at += piece) {
-    size_t n = len - at < piece ? len - at : piece;
-    char *bytes = malloc(n);
-
-    assert_non_null(bytes);
-    memcpy(bytes, text + at, n);
-    ok = dx_json_scan_add(&scan, bytes, n);
-    free(bytes);
-  }
-  (void)snprintf(outline, sizeof(outline), "%s", dx_buf_text(&scan.outline));
-  dx_buf_release(&scan.outline);
-  return ok && dx_json_scan_is_whole(&scan);
+  (void)snprintf(outline, sizeof(outline), "%s", dx_buf_text(&out));
+  dx_buf_release(&out);
+  (void)fclose(in);
+  free(bytes);
+  return ok;
 }
 
 static void check_all(const char *const *texts, size_t count, bool expected)
 {
-  size_t i, piece;
+  size_t i;
 
   for (i = 0; i < count; i++)
-    for (piece = 1; piece <= strlen(texts[i]) + 1; piece++)
-      if (is_json(texts[i], strlen(texts[i]), piece) != expected)
-        fail_msg("%s in pieces of %zu", texts[i], piece);
+    if (is_json(texts[i], strlen(texts[i])) != expected)
+      fail_msg("%s", texts[i]);
 }
 
 static const char *const json[] = {
@@ -164,7 +157,7 @@ static void everything_else_is_not(void **state)
   (void)state;
   check_all(no_json, COUNT(no_json), false);
   for (i = 0; i < COUNT(with_nul); i++)
-    assert_false(is_json(with_nul[i].bytes, with_nul[i].len, 1));
+    assert_false(is_json(with_nul[i].bytes, with_nul[i].len));
 }
 
 static void a_few_containers_may_be_open(void **state)
@@ -176,7 +169,7 @@ static void a_few_containers_may_be_open(void **state)
   for (depth = DX_JSON_DEPTH_MAX; depth <= DX_JSON_DEPTH_MAX + 1; depth++) {
     memset(text, '[', (size_t)depth);
     memset(text + depth, ']', (size_t)depth);
-    assert_int_equal(is_json(text, 2 * (size_t)depth, 5),
+    assert_int_equal(is_json(text, 2 * (size_t)depth),
                      depth == DX_JSON_DEPTH_MAX);
   }
 }
@@ -209,14 +202,13 @@ static void outline_has_what_is_not_nested_deep(void **state)
        "[0,0,\"\\ud83d\\ude00\"]"},
       {"{\"\\udc00\":1}", "{\"\":0}"},
   };
-  size_t i, piece;
+  size_t i;
 
   (void)state;
-  for (i = 0; i < COUNT(rows); i++)
-    for (piece = 1; piece < 30; piece += 7) {
-      assert_true(is_json(rows[i].text, strlen(rows[i].text), piece));
-      assert_string_equal(outline, rows[i].outline);
-    }
+  for (i = 0; i < COUNT(rows); i++) {
+    assert_true(is_json(rows[i].text, strlen(rows[i].text)));
+    assert_string_equal(outline, rows[i].outline);
+  }
 }
 
 static void outline_has_no_long_texts(void **state)
@@ -230,53 +222,92 @@ static void outline_has_no_long_texts(void **state)
 
     (void)snprintf(text, sizeof(text), "{\"a\":\"%0*d\",\"b\":1}", (int)len, 0);
     (void)snprintf(expected, sizeof(expected), "{\"a\":0,\"b\":0}");
-    assert_true(is_json(text, strlen(text), 1000));
+    assert_true(is_json(text, strlen(text)));
     if (fits)
       (void)snprintf(expected, sizeof(expected), "{\"a\":\"%0*d\",\"b\":0}",
                      (int)len, 0);
     assert_string_equal(outline, expected);
     (void)snprintf(text, sizeof(text), "{\"%0*d\":true}", (int)len, 0);
-    assert_true(is_json(text, strlen(text), 1000));
+    assert_true(is_json(text, strlen(text)));
     if (!fits)
       assert_string_equal(outline, "{\"\":true}");
   }
 }
 
-static void outline_has_a_limit(void **state)
+static void numbers_have_a_limit(void **state)
 {
-  struct dx_json_scan scan = {0};
-  size_t n;
+  static char text[DX_JSON_STRING_BYTES + 8];
 
   (void)state;
-  assert_true(dx_json_scan_add(&scan, "[", 1));
-  for (n = 1; n + 2 <= DX_JSON_OUTLINE_BYTES; n += 2)
-    assert_true(dx_json_scan_add(&scan, "1,", 2));
-  assert_false(dx_json_scan_add(&scan, "1,", 2));
-  assert_false(dx_json_scan_add(&scan, "1]", 2));
-  assert_false(dx_json_scan_is_whole(&scan));
-  dx_buf_release(&scan.outline);
+  memset(text, '1', DX_JSON_STRING_BYTES);
+  assert_true(is_json(text, strlen(text)));
+  (void)strcat(text, "1");
+  assert_false(is_json(text, strlen(text)));
+}
+
+/* "[1,1,...]", or the same two levels deeper. */
+struct numbers {
+  const char *begin, *end;
+  size_t left, most; /* numbers; memory in use */
+};
+
+static ssize_t read_numbers(void *cookie, char *to, size_t len)
+{
+  struct numbers *n = cookie;
+  size_t used = mallinfo2().uordblks, i;
+
+  n->most = used > n->most ? used : n->most;
+  if (n->begin != NULL || n->left == 0) {
+    const char *text = n->begin != NULL ? n->begin : n->end;
+
+    n->end = n->begin != NULL ? n->end : "";
+    n->begin = NULL;
+    memcpy(to, text, strlen(text));
+    return (ssize_t)strlen(text);
+  }
+  for (i = 0; i < len / 2 && n->left > 0; i++, n->left--)
+    memcpy(to + 2 * i, n->left > 1 ? "1," : "1 ", 2);
+  return (ssize_t)(2 * i);
+}
+
+static bool is_list(struct numbers *n, struct dx_buf *out)
+{
+  const cookie_io_functions_t functions = {.read = read_numbers};
+  FILE *in = fopencookie(n, "r", functions);
+  bool ok = dx_json_scan(in, false, out);
+
+  (void)fclose(in);
+  return ok;
+}
+
+static void outline_has_a_limit(void **state)
+{
+  struct numbers fits = {"[", "]", DX_JSON_OUTLINE_BYTES / 2, 0};
+  struct numbers large = {"[", "]", DX_JSON_OUTLINE_BYTES / 2 + 1, 0};
+  struct numbers endless = {"[", "]", SIZE_MAX, 0};
+  struct dx_buf out = {0};
+
+  (void)state;
+  assert_true(is_list(&fits, &out));
+  dx_buf_release(&out);
+  assert_false(is_list(&large, &out));
+  dx_buf_release(&out);
+  assert_false(is_list(&endless, &out));
+  dx_buf_release(&out);
 }
 
 /* 60 MB of small numbers took 2.4 GB as a tree. */
 static void memory_does_not_grow(void **state)
 {
-  struct dx_json_scan scan = {0};
-  char numbers[65536];
-  size_t before;
-  int i;
+  struct numbers n = {"[[[", "]]]", 5000000, 0};
+  size_t before = mallinfo2().uordblks;
+  struct dx_buf out = {0};
 
   (void)state;
-  for (i = 0; i < (int)sizeof(numbers); i += 2)
-    memcpy(numbers + i, "1,", 2);
-  assert_true(dx_json_scan_add(&scan, "[[[", 3));
-  before = mallinfo2().uordblks;
-  for (i = 0; i < 160; i++)
-    assert_true(dx_json_scan_add(&scan, numbers, sizeof(numbers)));
-  assert_true(dx_json_scan_add(&scan, "1]]]", 4));
-  assert_true(dx_json_scan_is_whole(&scan));
-  assert_int_equal(mallinfo2().uordblks, before);
-  assert_string_equal(dx_buf_text(&scan.outline), "[[[5242881]]]");
-  dx_buf_release(&scan.outline);
+  assert_true(is_list(&n, &out));
+  assert_in_range(n.most - before, 1, 20000); /* with the buffer of the FILE */
+  assert_string_equal(dx_buf_text(&out), "[[[5000000]]]");
+  dx_buf_release(&out);
 }
 
 int main(void)
@@ -287,6 +318,7 @@ int main(void)
       cmocka_unit_test(a_few_containers_may_be_open),
       cmocka_unit_test(outline_has_what_is_not_nested_deep),
       cmocka_unit_test(outline_has_no_long_texts),
+      cmocka_unit_test(numbers_have_a_limit),
       cmocka_unit_test(outline_has_a_limit),
       cmocka_unit_test(memory_does_not_grow),
   };
