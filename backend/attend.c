@@ -30,7 +30,8 @@
 struct attend {
   struct backend *b;
   struct dx_channel channel;
-  int64_t broken_ms, again_ms; /* monotonic: when it broke, next try */
+  int64_t heard_ms;            /* monotonic: the last line */
+  int64_t broken_ms, again_ms; /* when it broke, next try */
   bool told;                   /* "docextractd does not respond" was reported */
   bool here;                   /* not all documents have been uploaded */
   bool leave;                  /* `leave` is wanted */
@@ -81,6 +82,7 @@ static void connect_again(struct attend *a)
     code = dx_channel_send(&a->channel, &err, "attend %s %s", b->job->key,
                            b->job->print.run);
   if (code == DX_OK) {
+    a->heard_ms = dx_monotonic_ms();
     a->broken_ms = 0;
     a->told = false;
     status_docextractd(NULL);
@@ -155,6 +157,8 @@ static void on_message(struct attend *a, const struct dx_message *message)
       b->overdue = a->leave = true;
     if (note.kind == DX_NOTE_ADMIN) /* stops the queue */
       finish(a, dx_fail(&b->outcome, note.code, 0, "%s", note.text));
+    break;
+  case DX_VERB_ALIVE:
     break;
   case DX_VERB_MAY:
     (void)dx_channel_send(&a->channel, &err, "%s %s",
@@ -246,10 +250,14 @@ static void take_turn(struct attend *a)
     dx_channel_flush(&a->channel);
   while (!a->over && is_connected(a) && code == DX_OK) {
     code = dx_channel_read(&a->channel, &message, &err);
-    if (code == DX_OK)
+    if (code == DX_OK) {
+      a->heard_ms = dx_monotonic_ms();
       on_message(a, &message);
-    else if (code != DX_E_NOT_YET)
+    } else if (code != DX_E_NOT_YET ||
+               dx_monotonic_ms() - a->heard_ms >= DX_ALIVE_LIMIT_MS) {
+      dx_log(DX_LOG_DEBUG, "docextractd: %s", err.text);
       broke(a, AGAIN_MS);
+    }
   }
   status_tick();
 }

@@ -9,6 +9,7 @@
 
 #include "lib/base/clock.h"
 #include "lib/base/log.h"
+#include "lib/base/policy.h"
 #include "lib/spool/sentence.h"
 
 /* ---- the outcome of a job ---- */
@@ -269,6 +270,20 @@ void attend_closed(struct session *session)
 {
   if (session->managed != NULL)
     release(session->managed, DX_BACKEND_BROKEN);
+}
+
+int64_t attend_turn(struct manager *manager)
+{
+  int64_t now = dx_monotonic_ms();
+  const struct session *s;
+
+  if (now < manager->alive_ms)
+    return manager->alive_ms;
+  manager->alive_ms = now + DX_ALIVE_MS;
+  for (s = manager->sessions; s != NULL; s = s->next)
+    if (s->key[0] != '\0')
+      control_send(s->client, "alive");
+  return manager->sessions != NULL ? manager->alive_ms : INT64_MAX;
 }
 
 /* ---- notes ---- */

@@ -419,6 +419,8 @@ int64_t manager_turn(struct manager *manager)
                                                  : manager->load_ms;
   due = permit_turn(manager);
   next = due < next ? due : next;
+  due = attend_turn(manager);
+  next = due < next ? due : next;
   due = dx_hooks_turn(manager->hooks, manager->config);
   return due < next ? due : next;
 }

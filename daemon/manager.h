@@ -63,6 +63,7 @@ struct manager {
   size_t count;
   int64_t receipts_ms; /* when to scan received/ again */
   int64_t load_ms;     /* when to load jobs that are not in memory */
+  int64_t alive_ms;    /* when to send `alive` again */
   bool is_down;        /* an outage was logged, but not its end */
 };
 
@@ -153,6 +154,9 @@ void attend_begin(struct session *session, const char *key, const char *run);
 void attend_leave(struct session *session);
 void attend_ended(struct session *session, const char *answer);
 void attend_closed(struct session *session);
+/* Sends `alive` to all clients that attend, so that they notice if docextractd
+ * hangs. Returns when it is due again. */
+int64_t attend_turn(struct manager *manager);
 /* The observer's note, and the end of a job. */
 void attend_note(void *ctx, struct dx_job *job, const struct dx_note *note);
 void attend_over(struct managed *managed);

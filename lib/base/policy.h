@@ -156,6 +156,10 @@ enum dx_phase { DX_PHASE_SOURCE, DX_PHASE_EXTRACT, DX_PHASE_COUNT };
 #define DX_ASK_CUPSD_MS 1000      /* a print job's state; cupsd is local */
 #define DX_ASK_AGAIN_MS 1000      /* the print job is held, or no answer */
 #define DX_MAY_MS 1000            /* for a backend to answer whether to send */
+#define DX_ALIVE_MS 5000          /* between two lines to each attendant */
+#ifndef DX_ALIVE_LIMIT_MS         /* tests build with a short one */
+#define DX_ALIVE_LIMIT_MS 30000   /* without any line: docextractd hangs */
+#endif
 /* Until cupsd is asked again about a print job that no backend attends; doubles
  * up to the maximum. */
 #define DX_WATCH_FIRST_MS 1000

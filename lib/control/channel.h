@@ -55,6 +55,7 @@
 #define DX_SERVER_VERBS(X)                                                    \
   X(NOTE, "note", 6, true)                                                    \
   /* KIND CODE HERE DONE TOTAL AGE_MS TEXT */                                 \
+  X(ALIVE, "alive", 0, false)       /* regularly, to clients that attend */   \
   X(MAY, "may", 1, false)           /* N: answer yes or no within 1 s */      \
   X(LEFT, "left", 0, false)         /* `leave` is durable */                  \
   X(GONE, "gone", 0, false)         /* `ended` is durable, or superseded */   \

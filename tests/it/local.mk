@@ -1,12 +1,13 @@
 # tests/it/ - integration tests, run by test.sh with the programs of a build.
 #
-# docextract-quick is a backend with two different constants: a limit of three
-# seconds without data on stdin, for silence.sh, and a change of a state reason
-# every second, for patience.sh.
+# docextract-quick is a backend with three different constants: a limit of three
+# seconds without data on stdin, and of eight seconds without a line from
+# docextractd, for silence.sh; and a change of a state reason every second, for
+# patience.sh.
 check_PROGRAMS += tests/it/docextract-quick
 tests_it_docextract_quick_SOURCES = $(backend_docextract_SOURCES)
 tests_it_docextract_quick_CPPFLAGS = $(AM_CPPFLAGS) -DDX_SILENCE_MS=3000 \
-	-DDX_TOGGLE_MS=1000
+	-DDX_TOGGLE_MS=1000 -DDX_ALIVE_LIMIT_MS=8000
 tests_it_docextract_quick_LDADD = $(backend_docextract_LDADD)
 
 # Backend and filters with a user of its own, for owner.sh.

@@ -2,7 +2,8 @@
 #
 # silence.sh - a document that bypasses the filters in the middle of a job:
 # cupsd and the backend then wait for each other, until the timeout of the
-# backend, which is five seconds here instead of half an hour.
+# backend, which is five seconds here instead of half an hour. And a docextractd
+# that hangs, which the backend notices after eight seconds instead of 30.
 . "$(dirname "$0")/lib.sh"
 
 [ -x "$build/tests/it/docextract-quick" ] ||
@@ -29,3 +30,26 @@ check 'the backend has ended' no_backend
 print -d chart "$dir/b.pdf"
 job_ends 'the next job is extracted' "$job" completed
 is 'its values are there' "$(patients)" 'Berg Bob 2'
+
+t='docextractd hangs'
+clear_results
+write_config # with the usual limits
+faults 'source * word processing'
+now() { tail -n 1 "$SIM_LOG" | jq '.t | floor'; } # on the simulator's clock
+is_later() { [ "$(now)" -ge "$1" ]; }
+has_reason() { lpoptions -p chart | grep -q docextract-stopped-warning; }
+print -d chart "$dir/a.pdf"
+until_true calls_are source 1 || not_ok "$t: the extraction is awaited"
+WAIT_S=60 until_true is_later $(($(now) + 10)) || not_ok "$t: polls go on"
+is "$t, before: the connection lasts longer than the limit" \
+  "$(job_log "$job" | grep ' docextractd: ')" ''
+kill -STOP "$DAEMON_PID"
+check "$t: the queue reports it" until_true has_reason
+is "$t: the print job waits" "$(job_state "$job")" processing
+kill -CONT "$DAEMON_PID"
+faults '#'
+job_ends "$t: it continues, and the print job completes" "$job" completed
+is "$t: sent once" "$(calls create) $(calls put) $(n_results)" '1 1 1'
+is "$t: one backend was enough" "$(starts "$job")" 1
+is "$t: the queue no longer reports it" \
+  "$(lpoptions -p chart | grep docextract-stopped)" ''
