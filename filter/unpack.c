@@ -1,5 +1,5 @@
 /*
- * unpack.c - passes the output of each stage to the next one.
+ * unpack.c - unpacks all of the data in one stage after the other.
  */
 #include "filter/unpack.h"
 
@@ -11,59 +11,41 @@
 #include <libdeflate.h>
 #include <zlib.h>
 
+#include "lib/base/buf.h"
+
 #define OUT_BYTES 32768
 #define AT_ONCE_BYTES (64 << 20) /* a page in color at 400 dpi */
 
 enum { LZW_CLEAR = 256, LZW_END, LZW_FIRST, LZW_CODES = 4096 };
 
-struct stage {
-  enum unpack_filter filter;
+/* A stage, and the part of its output that is not passed on yet. */
+struct unpack {
+  unpack_sink *sink;
+  void *ctx;
   bool early_change;
-  bool ended;    /* as its format requires; Flate: perhaps without checksum */
-  bool broken;   /* invalid data */
-  bool open;     /* it must not end here */
-  bool done;     /* reads nothing more */
-  uint32_t word; /* digits, bits, or bytes that are not complete yet */
-  int digits;    /* how many; run length: to copy, or if negative to repeat */
-  size_t seen;   /* bytes of the header, or of the input */
-  uLong checksum;
-  z_stream z; /* raw Deflate data */
+  enum unpack_end end; /* SHORT: not yet */
+  bool open;           /* it must not end here */
+  uint32_t word;       /* digits or bits that are not complete yet */
+  int digits;  /* how many; run length: to copy, or if negative to repeat */
+  size_t seen; /* digits of ASCII85 */
+  size_t out_len;
   /* LZW: the string of a code is that of its prefix and one more byte. */
   int width, next, previous;
   uint16_t prefix[LZW_CODES], length[LZW_CODES];
   unsigned char first[LZW_CODES], last[LZW_CODES];
-  size_t out_len;
   unsigned char out[OUT_BYTES];
 };
 
-struct unpack {
-  struct stage *stages;
-  size_t count;
-  unpack_sink *sink;
-  void *ctx;
-  bool stopped, no_memory;
-};
-
-static size_t unpack_feed(struct unpack *u, size_t i,
-                          const unsigned char *bytes, size_t len);
-
-/* Passes on the output of a stage; the recursion depth is the number of stages.
- */
-static void unpack_flush(struct unpack *u, size_t i)
+static void unpack_flush(struct unpack *u)
 {
-  struct stage *s = &u->stages[i];
-  size_t len = s->out_len;
-
-  s->out_len = 0;
-  if (len == 0 || u->stopped)
-    return;
-  u->stopped = !u->sink(u->ctx, i + 1 == u->count ? s->out : NULL, len);
-  if (!u->stopped && i + 1 < u->count)
-    (void)unpack_feed(u, i + 1, s->out, len);
+  if (u->out_len > 0 && !u->sink(u->ctx, u->out, u->out_len) &&
+      u->end < UNPACK_DAMAGED)
+    u->end = UNPACK_STOPPED;
+  u->out_len = 0;
 }
 
 /* After an odd number of digits, a 0 is assumed. */
-static void unpack_hex(struct stage *s, unsigned char c)
+static void unpack_hex(struct unpack *u, unsigned char c)
 {
   int lower = c | 0x20;
   int digit = c >= '0' && c <= '9'           ? c - '0'
@@ -71,227 +53,244 @@ static void unpack_hex(struct stage *s, unsigned char c)
               : c == '>'                     ? 0
                                              : -1;
 
-  s->broken = digit < 0;
-  s->ended = c == '>';
-  if (s->open && !s->broken)
-    s->out[s->out_len++] = (unsigned char)(s->word << 4 | (uint32_t)digit);
-  s->word = (uint32_t)digit;
-  s->open = !s->open && !s->ended;
+  if (digit < 0 || c == '>')
+    u->end = digit < 0 ? UNPACK_DAMAGED : UNPACK_WHOLE;
+  if (u->open && digit >= 0)
+    u->out[u->out_len++] = (unsigned char)(u->word << 4 | (uint32_t)digit);
+  u->word = (uint32_t)digit;
+  u->open = !u->open;
 }
 
 /* Five digits are four bytes; at the end n + 1 digits are n bytes. */
-static void unpack_85(struct stage *s, unsigned char c)
+static void unpack_85(struct unpack *u, unsigned char c)
 {
-  uint64_t word = s->word;
+  uint64_t word = u->word;
   int bytes = 4;
 
-  if (c == '~' && s->seen++ == 1 && s->digits == 1 && word == '<' - '!') {
-    s->digits = 0; /* it begins with "<~" */
+  if (c == '~' && u->seen++ == 1 && u->digits == 1 && word == '<' - '!') {
+    u->digits = 0; /* it begins with "<~" */
   } else if (c == '~') {
-    s->ended = true;
-    for (bytes = s->digits - 1; s->digits % 5 != 0; s->digits++)
+    u->end = UNPACK_WHOLE;
+    for (bytes = u->digits - 1; u->digits % 5 != 0; u->digits++)
       word = word * 85 + 84;
-  } else if (c == 'z' && s->digits == 0) {
-    s->digits = 5;
+  } else if (c == 'z' && u->digits == 0) {
+    u->digits = 5;
   } else {
-    s->broken = c < '!' || c > 'u';
+    if (c < '!' || c > 'u')
+      u->end = UNPACK_DAMAGED;
     word = word * 85 + (unsigned char)(c - '!');
-    s->digits++;
-    s->seen++;
+    u->digits++;
+    u->seen++;
   }
-  s->broken = s->broken || word > UINT32_MAX;
-  for (int i = 0; i < bytes && s->digits == 5; i++)
-    s->out[s->out_len++] = (unsigned char)(word >> (24 - 8 * i));
-  s->digits %= 5;
-  s->word = s->digits == 0 ? 0 : (uint32_t)word;
-  s->open = s->digits != 0;
+  if (word > UINT32_MAX)
+    u->end = UNPACK_DAMAGED;
+  for (int i = 0; i < bytes && u->digits == 5; i++)
+    u->out[u->out_len++] = (unsigned char)(word >> (24 - 8 * i));
+  u->digits %= 5;
+  u->word = u->digits == 0 ? 0 : (uint32_t)word;
+  u->open = u->digits != 0;
 }
 
-static void unpack_run_length(struct stage *s, unsigned char c)
+static void unpack_run_length(struct unpack *u, unsigned char c)
 {
-  if (s->digits > 0) {
-    s->out[s->out_len++] = c;
-    s->digits--;
-  } else if (s->digits < 0) {
-    for (; s->digits < 0; s->digits++)
-      s->out[s->out_len++] = c;
+  if (u->digits > 0) {
+    u->out[u->out_len++] = c;
+    u->digits--;
+  } else if (u->digits < 0) {
+    for (; u->digits < 0; u->digits++)
+      u->out[u->out_len++] = c;
+  } else if (c == 128) {
+    u->end = UNPACK_WHOLE;
   } else {
-    s->ended = c == 128;
-    s->digits = c < 128 ? c + 1 : c > 128 ? c - 257 : 0;
+    u->digits = c < 128 ? c + 1 : c - 257;
   }
-  s->open = s->digits != 0;
+  u->open = u->digits != 0;
 }
 
-static void unpack_lzw_code(struct stage *s, int code)
+static void unpack_lzw_code(struct unpack *u, int code)
 {
-  int added = s->next, at;
+  int added = u->next, at;
 
   if (code == LZW_CLEAR) {
-    s->width = 9;
-    s->next = LZW_FIRST;
-    s->previous = -1;
+    u->width = 9;
+    u->next = LZW_FIRST;
+    u->previous = -1;
   }
-  s->ended = code == LZW_END;
+  if (code == LZW_END)
+    u->end = UNPACK_WHOLE;
   if (code == LZW_CLEAR || code == LZW_END)
     return;
   /* A full table stays as it is until it is cleared. */
-  if (s->previous >= 0 && s->next < LZW_CODES)
-    s->next++;
-  s->broken = code >= s->next;
-  if (s->broken)
+  if (u->previous >= 0 && u->next < LZW_CODES)
+    u->next++;
+  if (code >= u->next) {
+    u->end = UNPACK_DAMAGED;
     return;
-  if (s->next > added) {
-    s->prefix[added] = (uint16_t)s->previous;
-    s->length[added] = (uint16_t)(s->length[s->previous] + 1);
-    s->first[added] = s->first[s->previous];
-    s->last[added] = s->first[code];
+  }
+  if (u->next > added) {
+    u->prefix[added] = (uint16_t)u->previous;
+    u->length[added] = (uint16_t)(u->length[u->previous] + 1);
+    u->first[added] = u->first[u->previous];
+    u->last[added] = u->first[code];
   }
   at = code;
-  for (size_t n = s->length[code]; n > 0; n--, at = s->prefix[at])
-    s->out[s->out_len + n - 1] = s->last[at];
-  s->out_len += s->length[code];
-  s->previous = code;
-  if (s->width < 12 && s->next + (s->early_change ? 1 : 0) >= 1 << s->width)
-    s->width++;
+  for (size_t n = u->length[code]; n > 0; n--, at = u->prefix[at])
+    u->out[u->out_len + n - 1] = u->last[at];
+  u->out_len += u->length[code];
+  u->previous = code;
+  if (u->width < 12 && u->next + (u->early_change ? 1 : 0) >= 1 << u->width)
+    u->width++;
 }
 
 /* The last byte is padded with zeros: any other rest is part of a code. */
-static void unpack_lzw(struct stage *s, unsigned char c)
+static void unpack_lzw(struct unpack *u, unsigned char c)
 {
-  s->word = s->word << 8 | c;
-  s->digits += 8;
-  if (s->digits >= s->width) {
-    s->digits -= s->width;
-    unpack_lzw_code(s, (int)(s->word >> s->digits));
-    s->word &= (1U << s->digits) - 1;
+  u->word = u->word << 8 | c;
+  u->digits += 8;
+  if (u->digits >= u->width) {
+    u->digits -= u->width;
+    unpack_lzw_code(u, (int)(u->word >> u->digits));
+    u->word &= (1U << u->digits) - 1;
   }
-  s->open = s->digits >= 8 || s->word != 0;
+  u->open = u->digits >= 8 || u->word != 0;
 }
 
-/* Returns how many bytes of Deflate data it used. */
-static size_t unpack_deflate(struct unpack *u, size_t i,
-                             const unsigned char *bytes, size_t len)
+/* Returns how many bytes were used. What follows the end is not read. */
+static size_t unpack_bytes(struct unpack *u, enum unpack_filter filter,
+                           const unsigned char *bytes, size_t len)
 {
-  struct stage *s = &u->stages[i];
-  int status = Z_OK;
+  size_t at = 0;
 
-  len = len < INT_MAX ? len : INT_MAX;
-  s->z.next_in = (z_const Bytef *)bytes;
-  s->z.avail_in = (uInt)len;
-  while (status == Z_OK && !u->stopped) {
-    s->z.next_out = s->out;
-    s->z.avail_out = OUT_BYTES;
-    status = inflate(&s->z, Z_NO_FLUSH);
-    s->out_len = OUT_BYTES - s->z.avail_out;
-    s->checksum = adler32(s->checksum, s->out, (uInt)s->out_len);
-    if (status != Z_BUF_ERROR) /* Z_BUF_ERROR resets data_type */
-      s->open = (s->z.data_type & 128) == 0;
-    unpack_flush(u, i);
+  for (int i = 0; i < 256; i++) {
+    u->length[i] = 1;
+    u->first[i] = u->last[i] = (unsigned char)i;
   }
-  s->ended = status == Z_STREAM_END;
-  s->broken = status == Z_DATA_ERROR;
-  u->no_memory = u->no_memory || status == Z_MEM_ERROR;
-  return len - s->z.avail_in;
+  unpack_lzw_code(u, LZW_CLEAR);
+  while (at < len && u->end == UNPACK_SHORT) {
+    unsigned char c = bytes[at++];
+
+    if (filter == UNPACK_LZW)
+      unpack_lzw(u, c);
+    else if (filter == UNPACK_RUN_LENGTH)
+      unpack_run_length(u, c);
+    else if (c <= ' ' && strchr(" \t\n\f\r", c) != NULL) /* or NUL */
+      continue;
+    else if (filter == UNPACK_HEX)
+      unpack_hex(u, c);
+    else
+      unpack_85(u, c);
+    if (u->out_len > OUT_BYTES - LZW_CODES) /* the longest string */
+      unpack_flush(u);
+  }
+  unpack_flush(u);
+  return at;
 }
 
 /* A header of two bytes, Deflate data, Adler-32 (RFC 1950). Not zlib's own
  * header: viewers ignore the size of the window that it names. */
-static size_t unpack_flate(struct unpack *u, size_t i,
-                           const unsigned char *bytes, size_t len)
+static size_t unpack_flate(struct unpack *u, const unsigned char *bytes,
+                           size_t len)
 {
-  struct stage *s = &u->stages[i];
+  uint32_t header = len < 2 ? 0 : (uint32_t)bytes[0] << 8 | bytes[1];
+  uLong checksum = adler32(0, NULL, 0), stored = 0;
+  z_stream z = {0};
+  size_t at = 2;
+  int status = Z_OK;
 
-  if (s->seen >= 2 && !s->ended)
-    return unpack_deflate(u, i, bytes, len);
-  s->word = s->word << 8 | bytes[0];
-  if (!s->ended) {
-    s->broken =
-        ++s->seen == 2 && ((s->word & 0x0f20) != 0x0800 || s->word % 31 != 0);
-  } else {
-    s->done = ++s->digits == 4;
-    s->broken = s->done && s->word != s->checksum;
-  }
-  return 1;
-}
-
-/* What follows the end of a stage is not read. */
-static size_t unpack_feed(struct unpack *u, size_t i,
-                          const unsigned char *bytes, size_t len)
-{
-  struct stage *s = &u->stages[i];
-  size_t at = 0;
-
-  while (at < len && !s->done && !s->broken && !u->stopped && !u->no_memory) {
-    unsigned char c = bytes[at];
-
-    if (s->filter == UNPACK_FLATE) {
-      at += unpack_flate(u, i, bytes + at, len - at);
-      continue;
+  u->open = true;
+  if (len < 2)
+    return len;
+  if ((header & 0x0f20) != 0x0800 || header % 31 != 0)
+    u->end = UNPACK_DAMAGED;
+  if (inflateInit2(&z, -MAX_WBITS) != Z_OK)
+    u->end = UNPACK_NO_MEMORY;
+  while (status == Z_OK && u->end == UNPACK_SHORT) {
+    if (z.avail_in == 0) {
+      z.next_in = (z_const Bytef *)(bytes + at);
+      z.avail_in = (uInt)(len - at < INT_MAX ? len - at : INT_MAX);
+      at += z.avail_in;
     }
-    at++;
-    if (s->filter == UNPACK_LZW)
-      unpack_lzw(s, c);
-    else if (s->filter == UNPACK_RUN_LENGTH)
-      unpack_run_length(s, c);
-    else if (c <= ' ' && strchr(" \t\n\f\r", c) != NULL) /* or NUL */
-      continue;
-    else if (s->filter == UNPACK_HEX)
-      unpack_hex(s, c);
-    else
-      unpack_85(s, c);
-    s->done = s->ended;
-    if (s->out_len > OUT_BYTES - LZW_CODES) /* the longest string */
-      unpack_flush(u, i);
+    z.next_out = u->out;
+    z.avail_out = OUT_BYTES;
+    status = inflate(&z, Z_NO_FLUSH);
+    u->out_len = OUT_BYTES - z.avail_out;
+    checksum = adler32(checksum, u->out, (uInt)u->out_len);
+    if (status == Z_STREAM_END)
+      u->end = UNPACK_WHOLE;
+    else if (status == Z_DATA_ERROR || status == Z_MEM_ERROR)
+      u->end = status == Z_MEM_ERROR ? UNPACK_NO_MEMORY : UNPACK_DAMAGED;
+    else if (status != Z_BUF_ERROR) /* which resets data_type */
+      u->open = (z.data_type & 128) == 0;
+    unpack_flush(u);
   }
-  unpack_flush(u, i);
+  at -= z.avail_in;
+  (void)inflateEnd(&z);
+  if (u->end != UNPACK_WHOLE)
+    return at;
+  if (len - at < 4)
+    return len;
+  for (int i = 0; i < 4; i++)
+    stored = stored << 8 | bytes[at++];
+  if (stored != checksum)
+    u->end = UNPACK_DAMAGED;
   return at;
 }
 
-static bool unpack_begin(struct stage *s, const struct unpack_stage *stage)
+/* The output of a stage, for the next one. */
+struct between {
+  struct dx_buf bytes;
+  unpack_sink *sink; /* of the last stage, which counts them, too */
+  void *ctx;
+};
+
+static bool unpack_keep(void *between, const unsigned char *bytes, size_t len)
 {
-  memset(s, 0, offsetof(struct stage, prefix));
-  s->out_len = 0;
-  s->filter = stage->filter;
-  s->early_change = stage->early_change;
-  s->checksum = adler32(0, NULL, 0);
-  s->open = s->filter == UNPACK_FLATE;
-  for (int i = 0; i < 256; i++) {
-    s->length[i] = 1;
-    s->first[i] = s->last[i] = (unsigned char)i;
-  }
-  unpack_lzw_code(s, LZW_CLEAR);
-  return s->filter != UNPACK_FLATE || inflateInit2(&s->z, -MAX_WBITS) == Z_OK;
+  struct between *b = between;
+
+  dx_buf_add(&b->bytes, bytes, len);
+  return !b->bytes.failed && b->sink(b->ctx, NULL, len);
 }
 
 enum unpack_end unpack(const struct unpack_stage *stages, size_t count,
                        const unsigned char *bytes, size_t len,
                        unpack_sink *sink, void *ctx, size_t *ret_used)
 {
-  struct unpack u = {.count = count, .sink = sink, .ctx = ctx};
-  bool broken = false, open = false, ended = count == 0;
+  struct between out = {.sink = sink, .ctx = ctx};
+  struct unpack *u = malloc(sizeof(*u));
+  enum unpack_end end = u != NULL ? UNPACK_WHOLE : UNPACK_NO_MEMORY;
+  struct dx_buf in = {0};
+  bool cut = false;
+  size_t used;
 
   *ret_used = len;
-  if (count == 0)
-    return len == 0 || sink(ctx, bytes, len) ? UNPACK_WHOLE : UNPACK_STOPPED;
-  u.stages = malloc(count * sizeof(*u.stages));
-  if (u.stages == NULL)
-    return UNPACK_NO_MEMORY;
-  for (size_t i = 0; i < count; i++)
-    u.no_memory = !unpack_begin(&u.stages[i], &stages[i]) || u.no_memory;
-  *ret_used = unpack_feed(&u, 0, bytes, len);
-  for (size_t i = 0; i < count; i++) {
-    broken = broken || u.stages[i].broken;
-    open = open || (u.stages[i].open && !u.stages[i].ended);
-    ended = u.stages[i].ended; /* of the last one; later bytes are ignored */
-    (void)inflateEnd(&u.stages[i].z); /* ignores a stage that was not begun */
+  if (count == 0 && len > 0 && !sink(ctx, bytes, len))
+    end = UNPACK_STOPPED;
+  for (size_t i = 0; i < count && end < UNPACK_DAMAGED; i++) {
+    bool is_last = i + 1 == count;
+
+    memset(u, 0, offsetof(struct unpack, prefix));
+    u->sink = is_last ? sink : unpack_keep;
+    u->ctx = is_last ? ctx : &out;
+    u->end = UNPACK_SHORT;
+    u->early_change = stages[i].early_change;
+    used = stages[i].filter == UNPACK_FLATE
+               ? unpack_flate(u, bytes, len)
+               : unpack_bytes(u, stages[i].filter, bytes, len);
+    if (i == 0)
+      *ret_used = used;
+    cut = cut || (u->open && u->end == UNPACK_SHORT);
+    end = out.bytes.failed                ? UNPACK_NO_MEMORY
+          : u->end == UNPACK_SHORT && cut ? UNPACK_CUT
+                                          : u->end;
+    dx_buf_release(&in);
+    in = out.bytes;
+    out.bytes = (struct dx_buf){0};
+    bytes = (const unsigned char *)in.data;
+    len = in.len;
   }
-  free(u.stages);
-  return u.no_memory ? UNPACK_NO_MEMORY
-         : broken    ? UNPACK_DAMAGED
-         : u.stopped ? UNPACK_STOPPED
-         : ended     ? UNPACK_WHOLE
-         : open      ? UNPACK_CUT
-                     : UNPACK_SHORT;
+  dx_buf_release(&in);
+  free(u);
+  return end;
 }
 
 bool unpack_is_flate_of(const unsigned char *bytes, size_t len, size_t size)

@@ -5,7 +5,8 @@
  * does not decode predictors.
  *
  * Ownership: everything is borrowed. Blocking: until the bytes end, or the sink
- * stops. Memory: up to 100 KiB for each stage. Errors: unpack_end.
+ * stops. Memory: the output of every stage but the last one. Errors:
+ * unpack_end.
  */
 #ifndef DX_FILTER_UNPACK_H
 #define DX_FILTER_UNPACK_H
