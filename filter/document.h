@@ -70,7 +70,4 @@ enum dx_reason document_convert(const struct pdf_task *task,
 enum dx_reason pdf_rewrite(int fd, bool ours, const struct pdf_task *task,
                            struct pdf_done *ret_done);
 
-/* The version of libqpdf: "11.3.0". */
-const char *pdf_library_version(void);
-
 #endif

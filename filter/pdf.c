@@ -450,8 +450,3 @@ enum dx_reason pdf_rewrite(int fd, bool ours, const struct pdf_task *task,
   errno = error;
   return reason;
 }
-
-const char *pdf_library_version(void)
-{
-  return qpdf_get_qpdf_version();
-}

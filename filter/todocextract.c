@@ -27,6 +27,7 @@
 #include "filter/document.h"
 #include "filter/isolate.h"
 #include "filter/options.h"
+#include "filter/qpdf.h"
 #include "filter/text.h"
 #include "lib/base/clock.h"
 #include "lib/base/fs.h"
@@ -181,24 +182,6 @@ static const struct dx_service *filter_service(struct dx_config **config)
   return service != NULL ? service : &no_service;
 }
 
-/* ---- the entry ---- */
-
-__attribute__((format(printf, 3, 4))) static void
-refuse(struct dx_entry *entry, enum dx_reason reason, const char *format, ...)
-{
-  char text[2 * DX_REASON_BYTES];
-  va_list args;
-
-  va_start(args, format);
-  (void)vsnprintf(text, sizeof(text), format, args);
-  va_end(args);
-  dx_utf8_copy(entry->reason_text, sizeof(entry->reason_text), text);
-  entry->kind = DX_KIND_REFUSED;
-  entry->reason = reason;
-  entry->pages = 0;
-  entry->length = 0;
-}
-
 /* ---- converting ---- */
 
 static enum dx_reason convert(struct job *job, const char *type,
@@ -245,49 +228,61 @@ static enum dx_reason convert(struct job *job, const char *type,
   return reason;
 }
 
-/* ---- why it is refused ---- */
+/* ---- the entry ---- */
 
-/* The problem, its place, and what to do. The text of a reason follows a clause
- * about this document, which is the "it" of the text. Messages about limits
- * name the directives, for the administrator. */
-static void refuse_as(struct job *job, enum dx_reason reason,
-                      const struct pdf_done *done)
+static const char *refused_separator(const struct job *job)
+{
+  return job->service == &no_service ? "separator pages were selected, but "
+                                       "docextract.conf is not valid"
+         : job->service->separator_page == NULL
+             ? "separator pages were selected, but no SeparatorPage is "
+               "configured"
+             : "the SeparatorPage must be a readable PDF with exactly one page";
+}
+
+/*
+ * The entry gets the problem, its place, and what to do. The text of a reason
+ * follows a clause about this document, which is the "it" of the text. Messages
+ * about limits name the directives, for the administrator. `why` and `page` are
+ * as in pdf_done.
+ */
+static void refuse(struct job *job, enum dx_reason reason, const char *why,
+                   int page)
 {
   const char *advice = strchr(dx_reason_text(reason), ';');
   const char *choosing = options_choosing(&job->options);
-  char size[DX_SIZE_TEXT_BYTES], page[32] = "it";
+  char text[2 * DX_REASON_BYTES], size[DX_SIZE_TEXT_BYTES], place[32] = "it";
   struct dx_entry *entry = &job->entry;
 
   advice = advice != NULL ? advice : "";
-  if (done->page > 0)
-    (void)snprintf(page, sizeof(page), "page %d", done->page);
+  if (reason == DX_REASON_NO_SEPARATOR)
+    why = refused_separator(job);
+  if (page > 0)
+    (void)snprintf(place, sizeof(place), "page %d", page);
   if (reason == DX_REASON_TOO_LARGE)
-    refuse(entry, reason, "it is larger than MaxDocumentSize (%s)",
-           dx_size_text(job->service->max_document_bytes, size));
+    (void)snprintf(text, sizeof(text), "it is larger than MaxDocumentSize (%s)",
+                   dx_size_text(job->service->max_document_bytes, size));
   else if (reason == DX_REASON_TOO_SLOW)
-    refuse(entry, reason,
-           "processing it took longer than FilterTimeLimit (%lld s)",
-           (long long)(job->service->filter_time_limit_ms / 1000));
-  else if (reason == DX_REASON_NO_SEPARATOR)
-    refuse(entry, reason, "%s",
-           job->service == &no_service
-               ? "separator pages were selected, but docextract.conf is not "
-                 "valid"
-           : job->service->separator_page == NULL
-               ? "separator pages were selected, but no SeparatorPage is "
-                 "configured"
-               : "the SeparatorPage must be a readable PDF with exactly one "
-                 "page");
+    (void)snprintf(text, sizeof(text),
+                   "processing it took longer than FilterTimeLimit (%lld s)",
+                   (long long)(job->service->filter_time_limit_ms / 1000));
   else if (reason == DX_REASON_NO_PAGES && choosing != NULL)
-    refuse(entry, reason, "%s selects none of its pages%s", choosing, advice);
-  else if (done->why[0] == '\0')
-    refuse(entry, reason, "%s", dx_reason_text(reason));
-  else if (reason == DX_REASON_TROUBLE)
-    refuse(entry, reason, "%s", done->why);
+    (void)snprintf(text, sizeof(text), "%s selects none of its pages%s",
+                   choosing, advice);
+  else if (why[0] == '\0' || reason == DX_REASON_TROUBLE ||
+           reason == DX_REASON_OPTIONS || reason == DX_REASON_NO_SEPARATOR)
+    (void)snprintf(text, sizeof(text), "%s",
+                   why[0] != '\0' ? why : dx_reason_text(reason));
   else
-    refuse(entry, reason, "%s %s: %s%s", page,
-           reason == DX_REASON_DAMAGED ? "is damaged" : "cannot be sent",
-           done->why, advice);
+    (void)snprintf(text, sizeof(text), "%s %s: %s%s", place,
+                   reason == DX_REASON_DAMAGED ? "is damaged"
+                                               : "cannot be sent",
+                   why, advice);
+  dx_utf8_copy(entry->reason_text, sizeof(entry->reason_text), text);
+  entry->kind = DX_KIND_REFUSED;
+  entry->reason = reason;
+  entry->pages = 0;
+  entry->length = 0;
 }
 
 /* Processes a document whose type and options are known. */
@@ -314,7 +309,7 @@ static void process_document(struct job *job, const char *type)
   if (sent != NULL)
     (void)munmap(sent, len);
   if (reason != DX_REASON_NONE)
-    refuse_as(job, reason, &done);
+    refuse(job, reason, done.why, done.page);
 }
 
 /* Fills in the whole entry. */
@@ -326,7 +321,7 @@ static void process(struct job *job, enum dx_reason received, int64_t length)
   const char *file_type = getenv("CUPS_FILETYPE");
   const char *origin = getenv("CONTENT_TYPE");
   struct dx_entry *entry = &job->entry;
-  const struct pdf_done none = {0};
+  char not_stored[DX_REASON_BYTES];
   const char *wrong, *type;
   bool is_text, is_banner;
 
@@ -348,23 +343,24 @@ static void process(struct job *job, enum dx_reason received, int64_t length)
   is_banner =
       is_text && strcmp(entry->origin, "application/vnd.cups-pdf-banner") == 0;
   dx_filename_from_title(job->title, entry->type, entry->name);
+  (void)snprintf(not_stored, sizeof(not_stored),
+                 "it could not be stored in the temporary directory '%s', "
+                 "which must exist and have space",
+                 filter_temp_dir());
+  if (wrong == NULL && is_text)
+    wrong = job->options.text.wrong;
   if (length > job->service->max_document_bytes)
-    received = DX_REASON_TOO_LARGE;
-  if (received == DX_REASON_TOO_LARGE || received == DX_REASON_TOO_SLOW)
-    refuse_as(job, received, &none);
+    refuse(job, DX_REASON_TOO_LARGE, "", 0);
+  else if (received == DX_REASON_TROUBLE)
+    refuse(job, received, not_stored, 0);
   else if (received != DX_REASON_NONE)
-    refuse(entry, DX_REASON_TROUBLE,
-           "it could not be stored in the temporary directory '%s', which must "
-           "exist and have space",
-           filter_temp_dir());
+    refuse(job, received, "", 0);
   else if (length == 0)
-    refuse_as(job, DX_REASON_EMPTY, &none);
+    refuse(job, DX_REASON_EMPTY, "", 0);
   else if (type == NULL || is_banner)
-    refuse_as(job, DX_REASON_TYPE, &none);
+    refuse(job, DX_REASON_TYPE, "", 0);
   else if (wrong != NULL)
-    refuse(entry, DX_REASON_OPTIONS, "%s", wrong);
-  else if (is_text && job->options.text.wrong != NULL)
-    refuse(entry, DX_REASON_OPTIONS, "%s", job->options.text.wrong);
+    refuse(job, DX_REASON_OPTIONS, wrong, 0);
   else
     process_document(job, type);
 }
@@ -423,7 +419,7 @@ int main(int argc, char *argv[])
 
   if (argc == 2 && strcmp(argv[1], "--version") == 0) {
     printf("todocextract %s (qpdf %s)\n", PACKAGE_VERSION,
-           pdf_library_version());
+           qpdf_get_qpdf_version());
     return 0;
   }
   if (argc != 6 && argc != 7) {
