@@ -221,7 +221,7 @@ void attend_begin(struct session *session, const char *key, const char *run)
   if (code != DX_E_NOT_FOUND)
     return; /* linked, refused, or waiting */
   managed = manager_find(session->manager, key);
-  if (managed != NULL && is_of(session, managed->job))
+  if (managed != NULL && !managed->is_over && is_of(session, managed->job))
     link_to(session, managed);
   else
     begin_without_receipt(session);

@@ -12,10 +12,10 @@ libdxd_a_SOURCES = daemon/cupsd.c daemon/cupsd.h \
 	daemon/service/signed_url.h daemon/service/token.c \
 	daemon/service/token.h \
 	\
-	daemon/engine/hook.c daemon/engine/hook.h daemon/engine/call.c \
+	daemon/engine/call.c \
 	daemon/engine/engine.c daemon/engine/engine.h \
 	daemon/engine/engine_internal.h daemon/engine/fetch.c \
-	daemon/engine/hello.c \
+	daemon/engine/hello.c daemon/engine/on_result.c \
 	daemon/engine/report.c daemon/engine/upload.c \
 	\
 	daemon/sweep.c daemon/sweep.h

@@ -353,8 +353,6 @@ static enum dx_code turn(struct daemon *d, struct dx_err *err)
     fds[count++] = d->watch_fd;
   if (d->status.fd >= 0)
     fds[count++] = d->status.fd;
-  if (is_active && dx_hooks_fd(manager->hooks) >= 0)
-    fds[count++] = dx_hooks_fd(manager->hooks);
   wait_ms = until_ms - dx_monotonic_ms();
   wait_ms = wait_ms < 0 ? 0 : wait_ms < TURN_MS ? wait_ms : TURN_MS;
   return is_active ? dx_engine_run(manager->engine, wait_ms, fds, count, err)

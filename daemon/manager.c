@@ -36,7 +36,7 @@ bool manager_holds(void *ctx, const char *key)
 
 bool manager_is_busy(const struct manager *manager)
 {
-  return manager->count > 0 || dx_hooks_is_busy(manager->hooks);
+  return manager->count > 0;
 }
 
 /* Schedules the loading of jobs that are not in memory. */
@@ -84,6 +84,8 @@ void manager_drop(struct manager *manager, struct managed *managed)
       manager->jobs[i] = manager->jobs[--manager->count];
       break;
     }
+  if (dx_job_awaits_hook(managed->job)) /* it was not released */
+    load_later(manager);
   cupsd_forget(&managed->question);
   dx_job_free(&managed->job);
   free(managed);
@@ -91,33 +93,39 @@ void manager_drop(struct manager *manager, struct managed *managed)
 
 /* ---- the end of a job ---- */
 
-/* Notifies the clients that wait for the job, and removes its documents. If
- * that fails, the job is loaded again a little later. */
-static void let_go(struct manager *manager, struct managed *managed)
+/* Removes the documents of what has ended. If that fails, the job is loaded
+ * again a little later. */
+static void manager_settle(struct manager *manager, struct managed *managed)
 {
   struct dx_job *job = managed->job;
-  char key[DX_KEY_BYTES];
   struct dx_err err;
 
-  memcpy(key, job->key, sizeof(key));
+  if (!dx_job_is_final(job) || job->dirty ||
+      dx_spool_settle(manager->spool, job, &err) == DX_OK)
+    return;
+  dx_log(DX_LOG_WARNING, "job %s: %s: %s", job->key, dx_code_name(err.code),
+         err.text);
+  load_later(manager);
+}
+
+/* Notifies the clients that wait for the job. */
+static void manager_end(struct manager *manager, struct managed *managed)
+{
+  managed->is_over = true;
   attend_over(managed);
   verbs_canceled(manager, managed);
-  if (dx_job_is_final(job) && !job->dirty &&
-      dx_spool_settle(manager->spool, job, &err) != DX_OK) {
-    dx_log(DX_LOG_WARNING, "job %s: %s: %s", key, dx_code_name(err.code),
-           err.text);
-    load_later(manager);
-  }
-  manager_drop(manager, managed);
-  dx_hooks_look(manager->hooks, key);
+  manager_settle(manager, managed);
 }
 
 static void on_ended(void *ctx, struct dx_job *job)
 {
   struct manager *manager = ctx;
+  struct managed *managed = manager_find(manager, job->key);
   size_t i, cases = 0;
   struct dx_err err;
 
+  if (managed->is_over) /* before it was loaded */
+    return;
   for (i = 0; i < job->submission_count; i++)
     cases += job->submissions[i].case_count;
   if (dx_job_outcome(job, &err) == DX_OK)
@@ -126,7 +134,15 @@ static void on_ended(void *ctx, struct dx_job *job)
   else
     dx_log(DX_LOG_ERROR, "job %s: %s: %s; see: docextract jobs", job->key,
            dx_code_name(err.code), err.text);
-  let_go(manager, manager_find(manager, job->key));
+  manager_end(manager, managed);
+}
+
+static void on_released(void *ctx, struct dx_job *job)
+{
+  struct managed *managed = manager_find(ctx, job->key);
+
+  manager_settle(ctx, managed);
+  manager_drop(ctx, managed);
 }
 
 void manager_saved(void *ctx, struct dx_job *job)
@@ -142,6 +158,8 @@ bool manager_save(struct manager *manager, struct managed *managed)
 {
   struct dx_err err;
 
+  if (managed->job->drive != NULL)
+    return dx_engine_save(manager->engine, managed->job);
   if (dx_job_save(managed->job, &err) == DX_OK) {
     status_tell(manager->status, managed->job);
     return true;
@@ -168,8 +186,11 @@ enum dx_code manager_drive(struct manager *manager, struct managed *managed,
   for (i = 0; is_over && i < job->submission_count; i++)
     is_over = job->submissions[i].state != DX_ST_REFUSED ||
               job->submissions[i].failed_at != 0;
-  if (is_over) {
-    let_go(manager, managed);
+  managed->is_over = is_over;
+  if (is_over)
+    manager_end(manager, managed);
+  if (is_over && !dx_job_awaits_hook(job)) {
+    manager_drop(manager, managed);
     return DX_OK;
   }
   permit_watch(managed);
@@ -420,8 +441,6 @@ int64_t manager_turn(struct manager *manager)
   due = permit_turn(manager);
   next = due < next ? due : next;
   due = attend_turn(manager);
-  next = due < next ? due : next;
-  due = dx_hooks_turn(manager->hooks, manager->config);
   return due < next ? due : next;
 }
 
@@ -429,10 +448,13 @@ int64_t manager_turn(struct manager *manager)
  * configured do not expire, because it may come back. */
 void manager_expire(struct manager *manager)
 {
+  struct dx_err err;
   size_t i;
 
-  for (i = 0; i < manager->count; i++) {
-    struct dx_job *job = manager->jobs[i]->job;
+  /* manager_drive() may remove the last one. */
+  for (i = manager->count; i > 0; i--) {
+    struct managed *managed = manager->jobs[i - 1];
+    struct dx_job *job = managed->job;
     const struct dx_service *service =
         dx_config_service(manager->config, job->service);
     const struct dx_retention_facts facts = {
@@ -440,7 +462,7 @@ void manager_expire(struct manager *manager)
         .keep_unfinished_ms =
             service != NULL ? service->keep_unfinished_ms : 0};
 
-    if (manager->jobs[i]->attendant != NULL ||
+    if (managed->attendant != NULL || dx_job_is_finished(job) ||
         dx_retention(&facts) != DX_RETENTION_EXPIRE)
       continue;
     dx_log(DX_LOG_WARNING,
@@ -448,7 +470,11 @@ void manager_expire(struct manager *manager)
            "within KeepUnfinished",
            job->key);
     dx_job_expire(job);
-    dx_engine_wake(manager->engine, job);
+    if (!managed->is_over)
+      dx_engine_wake(manager->engine, job);
+    else if (dx_engine_remove(manager->engine, job) == DX_OK &&
+             manager_drive(manager, managed, &err) != DX_OK)
+      dx_log(DX_LOG_ERROR, "%s", err.text);
   }
 }
 
@@ -466,6 +492,7 @@ enum dx_code manager_use(struct manager *manager, struct dx_config *config,
 {
   const struct dx_observer observer = {.note = attend_note,
                                        .ended = on_ended,
+                                       .released = on_released,
                                        .may_send = permit_ask,
                                        .saved = manager_saved,
                                        .ctx = manager};
@@ -475,11 +502,9 @@ enum dx_code manager_use(struct manager *manager, struct dx_config *config,
   bool is_first = manager->config == NULL;
   size_t i;
 
-  if (manager->hooks == NULL)
-    manager->hooks = dx_hooks_new(manager->spool, manager_holds, manager);
   if (manager->cupsd == NULL)
     manager->cupsd = cupsd_new(manager->http, &ops);
-  if (engine == NULL || manager->hooks == NULL || manager->cupsd == NULL) {
+  if (engine == NULL || manager->cupsd == NULL) {
     dx_engine_free(&engine);
     dx_config_free(&config);
     return dx_fail_nomem(err);
@@ -500,7 +525,6 @@ enum dx_code manager_use(struct manager *manager, struct dx_config *config,
 
 void manager_stop(struct manager *manager)
 {
-  dx_hooks_free(&manager->hooks);
   dx_engine_free(&manager->engine);
   while (manager->count > 0)
     manager_drop(manager, manager->jobs[0]);

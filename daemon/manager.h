@@ -14,7 +14,6 @@
 
 #include "daemon/control.h"
 #include "daemon/cupsd.h"
-#include "daemon/engine/hook.h"
 #include "daemon/engine/engine.h"
 #include "daemon/service/http.h"
 #include "daemon/status.h"
@@ -33,11 +32,12 @@ struct session {
   struct managed *waits; /* the job that it has canceled; NULL: none */
 };
 
-/* A job that is not over. */
+/* A job that is not over, or whose OnResult is pending. */
 struct managed {
   struct dx_job *job;
   struct session *attendant; /* NULL: none attends */
   bool is_new;               /* this run sends something */
+  bool is_over;              /* only its OnResult is pending */
   bool is_unsynced; /* its directory may not be durable: not in the engine */
   /* permit.c; times are monotonic, 0: none */
   int64_t may_ms;            /* when the attendant was asked */
@@ -56,7 +56,6 @@ struct manager {
   int stop_fd;           /* borrowed; readable when docextractd is to stop */
   struct status *status; /* borrowed */
   struct dx_engine *engine;
-  struct dx_hooks *hooks;
   struct cupsd *cupsd;
   struct session *sessions;
   struct managed **jobs;
@@ -80,7 +79,7 @@ void manager_stop(struct manager *manager);
  * again, monotonic. */
 int64_t manager_turn(struct manager *manager);
 
-/* True while jobs or hooks are in progress: docextractd must not exit. */
+/* True while jobs are in progress: docextractd must not exit. */
 bool manager_is_busy(const struct manager *manager);
 
 /* True for a job that is managed here. ctx: the struct manager. */
@@ -113,11 +112,13 @@ enum dx_code manager_take(struct manager *manager, struct dx_job *job,
 enum dx_code manager_borrow(struct manager *manager, const char *key,
                             struct managed **ret_managed,
                             struct dx_err *err) DX_MUST_USE;
-/* Removes a job that is not in the engine from the list, and releases it. */
+/* Removes a job that is not in the engine from the list, and releases it. If
+ * its OnResult is pending, it is loaded again a little later. */
 void manager_drop(struct manager *manager, struct managed *managed);
 
-/* Passes a job to the engine, or releases it if it is over; nothing if its
- * directory may not be durable. After an error it is no longer managed. */
+/* Passes a job to the engine, or releases it if nothing is left to do; nothing
+ * if its directory may not be durable. After an error it is no longer managed.
+ */
 enum dx_code manager_drive(struct manager *manager, struct managed *managed,
                            struct dx_err *err) DX_MUST_USE;
 

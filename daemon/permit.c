@@ -139,8 +139,8 @@ static bool is_watched(const struct managed *managed)
 {
   const struct dx_print *print = &managed->job->print;
 
-  return managed->attendant == NULL && print->backend != DX_BACKEND_NONE &&
-         print->final == DX_FINAL_NONE;
+  return !managed->is_over && managed->attendant == NULL &&
+         print->backend != DX_BACKEND_NONE && print->final == DX_FINAL_NONE;
 }
 
 void permit_watch(struct managed *managed)

@@ -83,6 +83,28 @@ static struct managed *find(struct manager *manager, const char *key)
   return manager_find(manager, key);
 }
 
+/* Only its OnResult is pending: no command changes it. */
+static bool is_done(const struct managed *managed)
+{
+  return managed != NULL && managed->is_over &&
+         dx_job_is_finished(managed->job);
+}
+
+static void tell_finished(struct session *session, const struct dx_job *job)
+{
+  size_t good = dx_job_count(job, DX_ST_EXTRACTED);
+
+  if (good == job->submission_count)
+    control_send(session->client,
+                 "done Job %s had already finished: everything is extracted",
+                 job->key);
+  else
+    control_send(session->client,
+                 "done Job %s had already finished: %zu of %zu documents "
+                 "extracted",
+                 job->key, good, job->submission_count);
+}
+
 /* Moves a job to damaged/ if it is unreadable, so that the print job can run
  * again. */
 static enum dx_code verb_cancel(struct session *session, const char *key,
@@ -90,11 +112,15 @@ static enum dx_code verb_cancel(struct session *session, const char *key,
 {
   struct manager *manager = session->manager;
   struct managed *managed = find(manager, key);
-  bool is_stored = managed == NULL; /* over, failed, or unreadable */
+  /* Over, failed, or unreadable. */
+  bool is_stored = managed == NULL || managed->is_over;
   char name[DX_RECEIPT_BYTES], print_job[64];
   enum dx_code code = DX_OK;
-  size_t good;
 
+  if (is_done(managed)) {
+    tell_finished(session, managed->job);
+    return DX_OK;
+  }
   if (is_stored)
     code = manager_borrow(manager, key, &managed, err);
   if (code == DX_E_DAMAGED ||
@@ -113,16 +139,7 @@ static enum dx_code verb_cancel(struct session *session, const char *key,
   if (code != DX_OK)
     return code;
   if (is_stored && dx_job_is_finished(managed->job)) {
-    good = dx_job_count(managed->job, DX_ST_EXTRACTED);
-    if (good == managed->job->submission_count)
-      control_send(session->client,
-                   "done Job %s had already finished: everything is extracted",
-                   key);
-    else
-      control_send(session->client,
-                   "done Job %s had already finished: %zu of %zu documents "
-                   "extracted",
-                   key, good, managed->job->submission_count);
+    tell_finished(session, managed->job);
     manager_drop(manager, managed);
     return DX_OK;
   }
@@ -204,7 +221,7 @@ static enum dx_code restart(struct session *session, struct dx_job *job,
     return code;
   if (dx_job_is_final(job)) {
     if (job->print.backend == DX_BACKEND_NONE ||
-        job->print.backend == DX_BACKEND_LEFT || dx_job_is_finished(job))
+        job->print.backend == DX_BACKEND_LEFT)
       return dx_fail(err, DX_E_JOB, 0, "nothing in job %s can be retried",
                      job->key);
     print_job_of(job, name); /* CUPS still has the documents */
@@ -220,15 +237,29 @@ static enum dx_code restart(struct session *session, struct dx_job *job,
   return DX_OK;
 }
 
+static enum dx_code retry_finished(struct session *session,
+                                   const struct dx_job *job, struct dx_err *err)
+{
+  if (dx_job_outcome(job, NULL) != DX_OK)
+    return dx_fail(err, DX_E_JOB, 0, "nothing in job %s can be retried",
+                   job->key);
+  control_send(session->client,
+               "done Everything in job %s has already been extracted",
+               job->key);
+  return DX_OK;
+}
+
 static enum dx_code verb_retry(struct session *session, const char *key,
                                const char *section, struct dx_err *err)
 {
   struct manager *manager = session->manager;
   struct managed *managed = find(manager, key);
-  bool is_stored = managed == NULL;
+  bool is_stored = managed == NULL || managed->is_over;
   enum dx_code code = DX_E_BUSY;
   struct dx_err drive_err;
 
+  if (is_done(managed))
+    return retry_finished(session, managed->job, err);
   if (is_stored || managed->attendant == NULL || section[0] != '\0')
     code = manager_borrow(manager, key, &managed, err);
   if (code == DX_E_BUSY && section[0] == '\0') {
@@ -242,11 +273,10 @@ static enum dx_code verb_retry(struct session *session, const char *key,
   }
   if (code != DX_OK)
     return code;
-  if (is_stored && dx_job_outcome(managed->job, NULL) == DX_OK) {
-    control_send(session->client,
-                 "done Everything in job %s has already been extracted", key);
+  if (is_stored && dx_job_is_finished(managed->job)) {
+    code = retry_finished(session, managed->job, err);
     manager_drop(manager, managed);
-    return DX_OK;
+    return code;
   }
   code = restart(session, managed->job, section, err);
   managed->is_new = managed->is_new || code == DX_OK;

@@ -47,7 +47,7 @@ if TESTS_ON
 unit_programs = \
 	tests/model/model_one \
 	tests/model/model_two \
-	tests/unit/test_hook \
+	tests/unit/test_on_result \
 	tests/unit/test_api \
 	tests/unit/test_buf \
 	tests/unit/test_bundle \

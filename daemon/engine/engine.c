@@ -221,6 +221,25 @@ static void let_go(struct dx_engine *engine, struct dx_job *job)
   drive_free(job);
 }
 
+/* OnResult of the submission that has been due longest is run, one at a time,
+ * after its job has ended. */
+static int64_t select_hook(struct dx_engine *engine, struct dx_submission *sub,
+                           int64_t now)
+{
+  const struct dx_submission *best = engine->hook_best;
+  struct run *run = run_of(sub);
+
+  if (sub->hook_ms == 0 || !sub->job->ended || engine->hook.pid != 0)
+    return NEVER;
+  if (run->hook_due_ms == 0)
+    run->hook_due_ms = now;
+  if (run->hook_due_ms > now)
+    return run->hook_due_ms;
+  if (best == NULL || run->hook_due_ms < run_of(best)->hook_due_ms)
+    engine->hook_best = sub;
+  return NEVER;
+}
+
 /* Performs the due step of a submission; returns when to check again. */
 static int64_t drive_one(struct dx_engine *engine, struct dx_submission *sub,
                          int64_t now)
@@ -232,8 +251,10 @@ static int64_t drive_one(struct dx_engine *engine, struct dx_submission *sub,
   int64_t due;
   enum step step;
 
-  if (run->call != NULL || dx_state_is_final(sub->state))
+  if (run->call != NULL)
     return NEVER;
+  if (dx_state_is_final(sub->state))
+    return select_hook(engine, sub, now);
   svc = engine_service_of(engine, sub, &err);
   if (svc == NULL) {
     if (now >= run->due_ms)
@@ -354,6 +375,7 @@ struct dx_engine *dx_engine_new(const struct dx_config *config,
   engine->http = http;
   engine->observer = *observer;
   engine->stop_fd = stop_fd;
+  engine->hook.fd = -1;
   if (engine->hosts == NULL)
     dx_engine_free(&engine);
   for (i = 0; engine != NULL && i < config->service_count; i++)
@@ -370,6 +392,7 @@ void dx_engine_free(struct dx_engine **engine_at)
   if (engine == NULL)
     return;
   engine_end_hellos(engine);
+  engine_hook_stop(engine);
   for (i = 0; i < engine->job_count; i++)
     let_go(engine, engine->jobs[i]);
   for (i = 0; i < engine->config->service_count; i++) {
@@ -384,8 +407,9 @@ void dx_engine_free(struct dx_engine **engine_at)
   *engine_at = NULL;
 }
 
-/* Handles steps that a crash or an exit may have interrupted. */
-static void resume(struct dx_submission *sub)
+/* Handles steps that a crash or an exit may have interrupted. was_dirty: the
+ * journal does not contain the last changes. */
+static void resume(struct dx_submission *sub, bool was_dirty)
 {
   struct run *run = run_of(sub);
   bool all_put = true;
@@ -394,9 +418,13 @@ static void resume(struct dx_submission *sub)
   run->fd = -1;
   sub->overdue = false;
   if (dx_state_is_final(sub->state) && sub->state != DX_ST_EXTRACTED) {
-    sub->job->dirty = true; /* its manifest may not be delivered yet */
-    if (sub->job->has_hook && sub->hook_ms == 0)
-      dx_submission_call_hook(sub);
+    if (was_dirty || sub->failed_at == 0) { /* it may have no manifest yet */
+      sub->job->dirty = true;
+      if (sub->job->has_hook && sub->hook_ms == 0)
+        dx_submission_call_hook(sub);
+    } else {
+      run->told_ms = sub->failed_at;
+    }
   }
   if (sub->registering)
     engine_create_lost(sub);
@@ -417,7 +445,7 @@ enum dx_code dx_engine_add(struct dx_engine *engine, struct dx_job *job,
 {
   struct service_state *svc;
   struct dx_job **jobs;
-  bool ok = true;
+  bool ok = true, was_dirty = job->dirty;
   size_t i;
 
   jobs = reallocarray(engine->jobs, engine->job_count + 1,
@@ -448,7 +476,8 @@ enum dx_code dx_engine_add(struct dx_engine *engine, struct dx_job *job,
     job->has_hook = job->has_hook || svc->service->on_result != NULL;
   }
   for (i = 0; i < job->submission_count; i++)
-    resume(&job->submissions[i]);
+    resume(&job->submissions[i], was_dirty);
+  job->ended = false;
   engine->jobs[engine->job_count++] = job;
   return DX_OK;
 }
@@ -458,6 +487,11 @@ void dx_engine_wake(struct dx_engine *engine, struct dx_job *job)
   (void)engine; /* every turn checks all jobs */
   if (job->drive != NULL)
     job->drive->ask_ms = 0;
+}
+
+bool dx_engine_save(struct dx_engine *engine, struct dx_job *job)
+{
+  return engine_write(engine, job, dx_job_save);
 }
 
 enum dx_code dx_engine_remove(struct dx_engine *engine, struct dx_job *job)
@@ -478,8 +512,8 @@ enum dx_code dx_engine_remove(struct dx_engine *engine, struct dx_job *job)
   return DX_OK;
 }
 
-/* Reports and releases jobs that have ended or were halted; true if there were
- * any. */
+/* Reports jobs that have ended or were halted, and releases them, unless their
+ * OnResult is pending; true if there were any. */
 static bool reap(struct dx_engine *engine)
 {
   bool any = false, is_over;
@@ -494,14 +528,20 @@ static bool reap(struct dx_engine *engine)
         check_limit(engine, &job->submissions[k]);
         is_over = is_over && dx_state_is_final(job->submissions[k].state);
       }
-    if (!is_over) {
+    if (is_over && !job->ended) {
+      if (job->behind)
+        (void)engine_write(engine, job, dx_job_save);
+      job->ended = true;
+      engine->observer.ended(engine->observer.ctx, job);
+      any = true;
+    }
+    if (!is_over || (job->halt.code == DX_OK && dx_job_awaits_hook(job))) {
       i++;
       continue;
     }
     let_go(engine, job);
-    job->ended = true;
     engine->jobs[i] = engine->jobs[--engine->job_count];
-    engine->observer.ended(engine->observer.ctx, job);
+    engine->observer.released(engine->observer.ctx, job);
     any = true;
   }
   return any;
@@ -513,20 +553,25 @@ static bool reap(struct dx_engine *engine)
 static int64_t step_all(struct dx_engine *engine)
 {
   int64_t now = dx_monotonic_ms(), until = now + DX_TURN_MS;
-  int64_t next = NEVER, when;
+  int64_t next = engine_hook_turn(engine), when;
   size_t i;
 
+  engine->hook_best = NULL;
   for (i = 0; i < engine->host_count; i++)
     engine->hosts[i].best = NULL;
   for (i = 0; i < engine->job_count; i++) {
     if (i > 0 && dx_monotonic_ms() >= until) {
-      next = until;
+      next = until < next ? until : next;
       break;
     }
     if (engine->next_job >= engine->job_count)
       engine->next_job = 0;
     when = drive(engine, engine->jobs[engine->next_job++]);
     next = when < next ? when : next;
+  }
+  if (engine->hook_best != NULL) {
+    engine_hook_start(engine, engine->hook_best);
+    next = now;
   }
   for (i = 0; i < engine->host_count; i++) {
     when = send_best(engine, &engine->hosts[i]);
@@ -544,9 +589,12 @@ enum dx_code dx_engine_run(struct dx_engine *engine, int64_t timeout_ms,
                            struct dx_err *err)
 {
   int64_t next, wait;
+  int fds[DX_HTTP_WAKE_MAX];
   bool any;
   size_t i;
 
+  if (wake_count >= DX_HTTP_WAKE_MAX)
+    return dx_fail(err, DX_E_ARG, 0, "too many descriptors to wait for");
   any = reap(engine); /* jobs ended by the last responses */
   next = step_all(engine);
   any = reap(engine) || any;
@@ -557,5 +605,9 @@ enum dx_code dx_engine_run(struct dx_engine *engine, int64_t timeout_ms,
     wait = 0; /* the caller has something to do */
   if (wait > timeout_ms)
     wait = timeout_ms;
-  return dx_http_run(engine->http, wait, wake, wake_count, err);
+  for (i = 0; i < wake_count; i++)
+    fds[i] = wake[i];
+  if (engine->hook.fd >= 0)
+    fds[wake_count++] = engine->hook.fd;
+  return dx_http_run(engine->http, wait, fds, wake_count, err);
 }

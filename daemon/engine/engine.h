@@ -9,8 +9,9 @@
  *
  * Calling sequence: new, add jobs (with a journal), dx_engine_run() repeatedly;
  * `ended` is called for a job when all its submissions are final, or after an
- * internal error. dx_engine_free() aborts all calls at once; the progress is in
- * the journals.
+ * internal error, and `released` when OnResult has been run. dx_engine_free()
+ * aborts all calls at once, and ends a program of OnResult within a second; the
+ * progress is in the journals.
  *
  * `docextract hello` performs the steps of a job in the same process, from the
  * spool to the service, as the same user and with the same network and
@@ -18,7 +19,7 @@
  * rights of its caller. A test changes no job, and makes one call, which counts
  * toward the rate limit, and whose response can begin or end a pause.
  *
- * Ownership: jobs belong to the caller, and must exist until `ended`,
+ * Ownership: jobs belong to the caller, and must exist until `released`,
  * dx_engine_remove(), or dx_engine_free(); config, spool, and http are
  * borrowed.
  * Blocking: dx_engine_run() waits at most timeout_ms for events, and also for
@@ -38,12 +39,15 @@
 
 struct dx_engine;
 
-/* These functions must not add or remove jobs, but `ended` may free the job. */
+/* These functions must not add or remove jobs, but `released` may free the job.
+ */
 struct dx_observer {
   void (*note)(void *ctx, struct dx_job *job, const struct dx_note *note);
-  /* The engine has released the job; dx_job_outcome() returns its outcome.
-   * Called once per job. */
+  /* All submissions are final, or the job was halted; dx_job_outcome() returns
+   * its outcome. The engine keeps the job while OnResult is pending. */
   void (*ended)(void *ctx, struct dx_job *job);
+  /* The last call for a job: the engine has released it. */
+  void (*released)(void *ctx, struct dx_job *job);
   /* Called before each step that cannot be undone: creating a source, and the
    * first byte of each upload. After WAIT or ASK, it is called again after
    * DX_ASK_AGAIN_MS or dx_engine_wake(). After CANCEL, the engine cancels the
@@ -61,7 +65,7 @@ struct dx_engine *dx_engine_new(const struct dx_config *config,
                                 const struct dx_observer *observer,
                                 int stop_fd);
 /* Aborts all calls without waiting for the network, and releases all jobs
- * without calling `ended`. */
+ * without calling the observer. */
 void dx_engine_free(struct dx_engine **engine);
 
 /* If the configuration does not contain the section and BaseURL of a job, the
@@ -73,7 +77,11 @@ enum dx_code dx_engine_add(struct dx_engine *engine, struct dx_job *job,
  * again if needed. */
 void dx_engine_wake(struct dx_engine *engine, struct dx_job *job);
 
-/* Writes the journal of a job and releases the job, without calling `ended`.
+/* Writes the journal of a job now, after the manifests of its failures. False
+ * after a failure, which is reported; the engine tries again. */
+bool dx_engine_save(struct dx_engine *engine, struct dx_job *job);
+
+/* Writes the journal of a job and releases the job, without calling `released`.
  * E_BUSY if a call of the job is in progress, or the journal cannot be
  * written. */
 enum dx_code dx_engine_remove(struct dx_engine *engine,

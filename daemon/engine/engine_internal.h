@@ -86,7 +86,9 @@ struct run {
   struct polled *cases;  /* one for each case */
   int64_t due_ms;        /* no step before then */
   int64_t waiting_since; /* for a slot; 0: not waiting */
-  bool told;             /* it failed, and needs no further manifest */
+  int64_t told_ms;       /* failed_at in its last manifest; 0: none */
+  int64_t hook_due_ms;   /* when to run OnResult; 0: at once */
+  int64_t hook_wait_ms;  /* the last one after a failure */
   int denials;           /* consecutive, to a key other than its creator's */
   int tries;             /* consecutive failures */
   int put_tries;         /* the same for PUTs; reset only by their progress */
@@ -121,6 +123,18 @@ static inline struct run *run_of(const struct dx_submission *sub)
   return &sub->job->drive->runs[sub->number - 1];
 }
 
+/* The program of OnResult that runs, and its submission: its job may be changed
+ * meanwhile. */
+struct hook {
+  pid_t pid; /* 0: none */
+  int fd;    /* pidfd; -1: none */
+  char key[DX_KEY_BYTES];
+  size_t number;
+  int64_t hook_ms;  /* of the submission, when the program was started */
+  int64_t until_ms; /* monotonic: the next signal */
+  bool was_told;    /* SIGTERM was sent */
+};
+
 struct dx_engine {
   const struct dx_config *config;
   struct dx_spool *spool;
@@ -132,6 +146,8 @@ struct dx_engine {
   int puts;        /* in progress */
   int stop_fd;
   LIST_HEAD(, hello) hellos;
+  struct hook hook;
+  struct dx_submission *hook_best; /* whose OnResult has been due longest */
   struct host *hosts;
   size_t host_count;
   struct service_state services[]; /* one per service of the config */
@@ -236,6 +252,16 @@ bool engine_get_token(struct call_ctx *ctx);
 /* Handles the outcome of starting a call; unless it is DX_OK, ends the call. */
 void engine_started(struct call_ctx *ctx, enum dx_code code,
                     const struct dx_err *err);
+
+/* ---- on_result.c: OnResult ---- */
+
+/* Handles the program that runs, if any; returns when to call it again, or
+ * earlier if hook.fd is readable. */
+int64_t engine_hook_turn(struct dx_engine *engine);
+/* Starts the program for a submission; no other program runs. */
+void engine_hook_start(struct dx_engine *engine, struct dx_submission *sub);
+/* Ends the running program, which will be run again. Takes at most a second. */
+void engine_hook_stop(struct dx_engine *engine);
 
 /* ---- hello.c: `docextract hello` ---- */
 

@@ -128,8 +128,8 @@ bool engine_write(struct dx_engine *engine, struct dx_job *job,
     struct dx_submission *sub = &job->submissions[i];
     struct service_state *svc = engine_section_of(engine, sub);
 
-    if (run_of(sub)->told || !dx_state_is_final(sub->state) ||
-        sub->state == DX_ST_EXTRACTED)
+    if (!dx_state_is_final(sub->state) || sub->state == DX_ST_EXTRACTED ||
+        (sub->failed_at != 0 && run_of(sub)->told_ms == sub->failed_at))
       continue;
     if (sub->state == DX_ST_CANCELED && job->print.final == DX_FINAL_CANCELED) {
       /* If the print job was canceled in CUPS, there is no manifest; files that
@@ -144,7 +144,8 @@ bool engine_write(struct dx_engine *engine, struct dx_job *job,
       if (code == DX_OK)
         engine_count_manifest(engine, sub);
     }
-    run_of(sub)->told = code == DX_OK;
+    if (code == DX_OK)
+      run_of(sub)->told_ms = sub->failed_at;
   }
   if (code == DX_OK)
     code = write(job, &err);

@@ -189,6 +189,5 @@ enum dx_phase { DX_PHASE_SOURCE, DX_PHASE_EXTRACT, DX_PHASE_COUNT };
 #define DX_ON_RESULT_FIRST_MS 10000  /* before the second run, doubling */
 #define DX_ON_RESULT_MAX_MS 900000   /* between two runs, at most */
 #define DX_ON_RESULT_FOR_MS 86400000 /* no run starts later */
-#define DX_ON_RESULT_BUSY_MS 1000    /* another process has the job */
 
 #endif

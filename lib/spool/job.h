@@ -207,7 +207,7 @@ bool dx_submission_is_here(const struct dx_submission *sub);
 enum dx_code dx_submission_retry(struct dx_submission *sub,
                                  struct dx_err *err) DX_MUST_USE;
 
-/* Marks OnResult as pending for it (hook.h). */
+/* Marks OnResult as pending for it (doc/policy.md, "Results"). */
 void dx_submission_call_hook(struct dx_submission *sub);
 
 /* Ends a submission with FAIL or REFUSE and a reason; reason is copied. */

@@ -313,13 +313,19 @@ static void on_ended(void *ctx, struct dx_job *job)
   (void)ctx;
   if (dx_job_outcome(job, &err) != DX_OK)
     die(err.text);
+}
+
+static void on_released(void *ctx, struct dx_job *job)
+{
+  (void)ctx;
   dx_job_free(&job);
   ended++;
 }
 
 static struct dx_engine *new_engine(const struct dx_config *config)
 {
-  const struct dx_observer observer = {.note = on_note, .ended = on_ended};
+  const struct dx_observer observer = {
+      .note = on_note, .ended = on_ended, .released = on_released};
   struct dx_engine *engine = dx_engine_new(config, &spool, NULL, &observer, -1);
 
   if (engine == NULL)

@@ -85,6 +85,42 @@ touch "$dir/go"
 check "$t: it is repeated" until_true all_finished
 is "$t: once" "$(n_lines)" 2
 
+t='while it is due'
+fresh
+rm "$dir/go"
+print_chart
+job_ends "$t: the print job ends" "$job" completed
+check "$t: the program fails" until_true has_failed
+has "$t: cancel finds the job finished" "$(dx cancel "chart-$job" 2>&1)" \
+  'had already finished: everything is extracted'
+has "$t: retry finds it extracted" "$(dx retry "chart-$job" 2>&1)" \
+  'Everything .* has already been extracted'
+touch "$dir/go"
+check "$t: it is still repeated" until_true all_finished
+is "$t: once" "$(n_lines)" 2
+fresh
+rm "$dir/go"
+faults 'create 1- status 400'
+print_chart
+job_ends "$t: the print job is held" "$job" pending-held
+check "$t: the program is run" until_true lines 1
+faults '#'
+release "$job"
+is "$t: a release extracts it" "$(job_state "$job")" completed
+touch "$dir/go"
+check "$t: and the program is run for that" until_true all_finished
+has "$t: and knows" "$(tail -n 1 "$said")" '^extracted chart '
+
+t='the configuration is changed while it runs'
+fresh
+touch "$dir/wait"
+print_chart
+check "$t: the program is run" until_true lines 1
+write_config "OnResult $program" 'APIRate 7'
+check "$t: it is run again" until_true lines 2
+rm "$dir/wait"
+check "$t: and nothing is left to do" until_true all_finished
+
 t='docextract submit'
 fresh
 dx submit "$dir/a.pdf" > "$dir/submit.out" 2>&1

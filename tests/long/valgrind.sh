@@ -6,7 +6,7 @@
 # Valgrind 3.19 does not support pidfd_open(), without which no TokenCommand and
 # no OnResult ends, and needs system calls that the sandbox forbids. Hence the
 # latter is off, and left out by name are test_token (tests/fuzz/fuzz_token has
-# the other sources), test_hook, test_hello, test_isolate and test_text.
+# the other sources), test_on_result, test_hello, test_isolate and test_text.
 # What waits for seconds of its own or walks for long (test_outage,
 # test_control, the models) is left out, too: all of it must end within ten
 # minutes. fuzz_same draws with Cairo, which uses uninitialized memory.
@@ -66,7 +66,7 @@ command -v valgrind > /dev/null || {
 for program in "$build"/tests/{unit/test_*,fuzz/fuzz_*}; do
   case ${program##*/} in
   *.*) ;; # objects; the path of a build may have a dot, too
-  test_token | test_hook | test_hello | test_isolate | test_text) ;;
+  test_token | test_on_result | test_hello | test_isolate | test_text) ;;
   test_outage | test_control | fuzz_same) ;;
   *) program_is_correct "${program#"$build"/}" ;;
   esac

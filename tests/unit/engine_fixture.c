@@ -577,6 +577,12 @@ static void on_end(void *ctx, struct dx_job *job)
   fixture.ended++;
 }
 
+static void on_released(void *ctx, struct dx_job *job)
+{
+  (void)ctx;
+  (void)job;
+}
+
 static enum dx_permission on_step(void *ctx, struct dx_job *job)
 {
   fixture.asked++;
@@ -585,7 +591,10 @@ static enum dx_permission on_step(void *ctx, struct dx_job *job)
 
 void fixture_begin(void)
 {
-  const struct dx_observer observer = {on_note, on_end, on_step, NULL, NULL};
+  const struct dx_observer observer = {.note = on_note,
+                                       .ended = on_end,
+                                       .released = on_released,
+                                       .may_send = on_step};
   int i;
 
   dx_engine_free(&fixture.engine);

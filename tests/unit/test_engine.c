@@ -639,6 +639,33 @@ static void what_failed_has_its_manifest_when_the_journal_says_so(void **state)
   assert_int_equal(fixture_result_count(), 1);
 }
 
+static bool refuses_the_first(const struct fixture_call *call,
+                              struct fixture_response *ret)
+{
+  ret->status = 400;
+  return call->kind == DX_CALL_CREATE && call->nth == 1;
+}
+
+/* A consumer that has taken the manifest away does not get it again when
+ * docextractd is started again, while the other document is in progress. */
+static void a_failure_is_told_once(void **state)
+{
+  char name[120];
+
+  (void)state;
+  (void)fixture_job(2, false);
+  fixture.odd = refuses_the_first;
+  fixture.processing_ms = MIN;
+  while (fixture.count[SOURCE] == 0)
+    fixture_drive(fixture.now_ms + 100);
+  (void)snprintf(name, sizeof(name), "%s/" FAILED, fixture.results);
+  assert_int_equal(unlink(name), 0);
+  fixture_restart();
+  assert_int_equal(fixture_drive_to_end(), DX_E_REFUSED);
+  assert_int_equal(access(name, F_OK), -1);
+  assert_int_equal(fixture_result_count(), 2); /* of the other document */
+}
+
 static char aside[80]; /* the results directory, while a file is there */
 
 static void take_results_away(void)
@@ -737,6 +764,7 @@ static void what_was_refused_before_gets_a_manifest(void **state)
 
   (void)state;
   dx_submission_end(&job->submissions[0], DX_EV_REFUSE, DX_E_DOCUMENT, "why");
+  job->submissions[0].failed_at = 0; /* as dx_job_plan() does */
   assert_int_equal(dx_job_save(job, &err), DX_OK);
   assert_int_equal(fixture_drive_to_end(), DX_E_DOCUMENT);
   assert_true(fixture_result_holds(FAILED, "\"failed\""));
@@ -776,6 +804,7 @@ int main(void)
       ON_STAGE(a_job_that_is_woken_is_asked_about_at_once),
       ON_STAGE(a_job_is_let_go_of_between_calls),
       ON_STAGE(what_failed_has_its_manifest_when_the_journal_says_so),
+      ON_STAGE(a_failure_is_told_once),
       ON_STAGE(a_failure_waits_for_the_results_directory),
       ON_STAGE(nothing_is_created_until_results_can_be_written),
       ON_STAGE(only_a_cancel_in_cups_is_not_told),

@@ -1,5 +1,5 @@
 /*
- * test_hook.c - OnResult: the arguments of the program, and that it is run
+ * test_on_result.c - OnResult: the arguments of the program, and that it is run
  * until it succeeds, even if it or docextractd is killed.
  */
 #include "tests/unit/temp_dir.h"
@@ -16,8 +16,9 @@
 #include <unistd.h>
 
 #include "lib/base/clock.h"
+#include "lib/base/log.h"
 #include "lib/base/policy.h"
-#include "daemon/engine/hook.h"
+#include "daemon/engine/engine.h"
 #include "lib/spool/results.h"
 
 #define KEY "0123456789abcdef0123456789abcdef"
@@ -26,8 +27,18 @@
 static char dir[TEMP_DIR_BYTES], results[48], program[48], out[48];
 static char name[] = "default";
 static struct dx_spool spool;
-static struct dx_hooks *hooks;
-static struct dx_service service = {.name = name, .results_dir = results};
+static struct dx_http *http;
+static struct dx_engine *engine;
+static struct dx_job *jobs[2]; /* in the engine, or NULL */
+static char base[] = "https://a", host[] = "a";
+static struct dx_service service = {.name = name,
+                                    .base_url = base,
+                                    .host = host,
+                                    .port = 443,
+                                    .api_rate = 8,
+                                    .token = DX_TOKEN_FILE,
+                                    .processing_limit_ms = 1800000,
+                                    .results_dir = results};
 static struct dx_config config = {.services = &service, .service_count = 1};
 static struct dx_err err;
 
@@ -49,11 +60,63 @@ static int64_t wall_ms(void)
   return seconds_ms(CLOCK_REALTIME);
 }
 
-static const char *held; /* the key of the job that is driven; NULL: none */
-static bool is_held(void *ctx, const char *key)
+static void on_note(void *ctx, struct dx_job *job, const struct dx_note *note)
 {
   (void)ctx;
-  return held != NULL && strcmp(held, key) == 0;
+  (void)job;
+  (void)note;
+}
+
+static int ended; /* jobs */
+static void on_ended(void *ctx, struct dx_job *job)
+{
+  (void)ctx;
+  (void)job;
+  ended++;
+}
+
+/* As docextractd does. */
+static void on_released(void *ctx, struct dx_job *job)
+{
+  struct dx_job **at = job == jobs[0] ? &jobs[0] : &jobs[1];
+
+  (void)ctx;
+  assert_ptr_equal(*at, job);
+  assert_int_equal(dx_spool_settle(&spool, job, &err), DX_OK);
+  dx_job_free(at);
+}
+
+static void begin(void)
+{
+  const struct dx_observer observer = {
+      .note = on_note, .ended = on_ended, .released = on_released};
+
+  engine = dx_engine_new(&config, &spool, http, &observer, -1);
+  assert_non_null(engine);
+}
+
+static void end(void)
+{
+  dx_engine_free(&engine);
+  dx_job_free(&jobs[0]);
+  dx_job_free(&jobs[1]);
+}
+
+/* Loads a job, and passes it to the engine. */
+static void add(const char *key)
+{
+  struct dx_job **at = jobs[0] == NULL ? &jobs[0] : &jobs[1];
+
+  assert_null(*at);
+  assert_int_equal(dx_spool_load(&spool, key, at, &err), DX_OK);
+  assert_int_equal(dx_engine_add(engine, *at, &err), DX_OK);
+}
+
+static size_t failures;
+static void count_failures(enum dx_log_level level, const char *line)
+{
+  failures += level == DX_LOG_WARNING && strstr(line, "OnResult") != NULL &&
+              strstr(line, "it will be run again") != NULL;
 }
 
 static int start(void **state)
@@ -71,15 +134,21 @@ static int start(void **state)
   dx_clock_use(&ours);
   if (mkdir(results, 0700) < 0 || dx_spool_open(dir, &spool, &err) != DX_OK)
     return -1;
-  held = NULL;
-  hooks = dx_hooks_new(&spool, is_held, NULL);
-  return hooks != NULL ? 0 : -1;
+  http = dx_http_new();
+  if (http == NULL)
+    return -1;
+  ended = 0;
+  failures = 0;
+  dx_log_to(count_failures);
+  begin();
+  return 0;
 }
 
 static int stop(void **state)
 {
   (void)state;
-  dx_hooks_free(&hooks);
+  end();
+  dx_http_free(&http);
   dx_spool_close(&spool);
   dx_clock_use(NULL);
   return temp_dir_remove(dir);
@@ -146,18 +215,26 @@ static void assert_in(const char *parent, const char *key)
     fail_msg("%s is not in %s", key, parent);
 }
 
-/* Takes turns until the running program, if any, has ended; returns when the
- * next turn is due. */
-static int64_t turn(void)
+static void turn_once(int64_t timeout_ms)
 {
-  struct pollfd end = {.events = POLLIN};
-  int64_t next = dx_hooks_turn(hooks, &config);
+  assert_int_equal(dx_engine_run(engine, timeout_ms, NULL, 0, &err), DX_OK);
+}
 
-  while ((end.fd = dx_hooks_fd(hooks)) >= 0) {
-    assert_int_equal(poll(&end, 1, 10000), 1);
-    next = dx_hooks_turn(hooks, &config);
-  }
-  return next;
+/* Takes turns until a condition is true. */
+static void turn_until(bool (*condition)(void))
+{
+  while (!condition())
+    turn_once(100);
+}
+
+static bool is_released(void)
+{
+  return jobs[0] == NULL && jobs[1] == NULL;
+}
+
+static void turn_to_end(void)
+{
+  turn_until(is_released);
 }
 
 static char *said(void)
@@ -212,8 +289,8 @@ static void the_program_gets_a_manifest_and_a_clean_environment(void **state)
                 "readlink /proc/$$/fd/*; "
                 "cut -d ' ' -f 1,5 /proc/$$/stat; } > $out");
   end_job(KEY, false);
-  dx_hooks_look(hooks, KEY);
-  assert_int_equal(turn(), INT64_MAX);
+  add(KEY);
+  turn_to_end();
   (void)snprintf(expected, sizeof(expected), "args:1:%s/S1.job.json:", results);
   expect(expected);
   expect("DOCEXTRACT_OUTCOME=extracted\n");
@@ -238,8 +315,8 @@ static void arguments_come_before_the_manifest(void **state)
   (void)snprintf(command, sizeof(command), "%s --to\tx", program);
   service.on_result = command;
   end_job(KEY, false);
-  dx_hooks_look(hooks, KEY);
-  (void)turn();
+  add(KEY);
+  turn_to_end();
   expect("--to:x:S1.job.json\n");
 }
 
@@ -250,8 +327,8 @@ static void a_failure_runs_the_hook_with_its_manifest(void **state)
   write_program("echo \"$DOCEXTRACT_OUTCOME:${1##*/}:$(grep -c "
                 "extraction-failed \"$1\")\" >> $out");
   end_job(KEY, true);
-  dx_hooks_look(hooks, KEY);
-  assert_int_equal(turn(), INT64_MAX);
+  add(KEY);
+  turn_to_end();
   expect("extracted:S1.job.json:0\n");
   expect("failed:S2.job.json:1\n");
   assert_int_equal(count_lines(), 2);
@@ -260,29 +337,43 @@ static void a_failure_runs_the_hook_with_its_manifest(void **state)
 
 /* ---- until it succeeds ---- */
 
+static size_t wanted; /* lines */
+static bool has_lines(void)
+{
+  return count_lines() >= wanted;
+}
+
+/* That many times, and the journal says so. */
+static bool has_failed(void)
+{
+  return failures >= wanted && !jobs[0]->behind;
+}
+
+/* Print jobs do not wait for it: they end before. */
 static void a_program_that_fails_is_run_again(void **state)
 {
+  int64_t wait_ms = DX_ON_RESULT_FIRST_MS;
   struct dx_job *job;
-  int64_t next, wait_ms = DX_ON_RESULT_FIRST_MS;
-  size_t i;
 
   (void)state;
   write_program("echo >> $out; [ \"$(wc -l < $out)\" -ge 10 ]");
   end_job(KEY, false);
-  dx_hooks_look(hooks, KEY);
-  for (i = 1; i < 10; i++) {
-    next = turn() - dx_monotonic_ms();
-    assert_int_equal(count_lines(), i);
-    assert_true(next > wait_ms - 5000 && next <= wait_ms);
+  add(KEY);
+  for (wanted = 1; wanted < 10; wanted++) {
+    turn_until(has_failed);
+    assert_int_equal(ended, 1);
+    ahead_ms += wait_ms - 5000;
+    turn_once(0);
+    assert_int_equal(count_lines(), wanted);
     assert_in("jobs", KEY);
     assert_int_equal(dx_spool_load(&spool, KEY, &job, &err), DX_OK);
     assert_string_equal(job->message, "OnResult failed and will be run again");
     dx_job_free(&job);
-    ahead_ms += next;
+    ahead_ms += 5000;
     wait_ms =
         2 * wait_ms < DX_ON_RESULT_MAX_MS ? 2 * wait_ms : DX_ON_RESULT_MAX_MS;
   }
-  assert_int_equal(turn(), INT64_MAX);
+  turn_to_end();
   assert_in("finished", KEY);
   assert_int_equal(dx_spool_load(&spool, KEY, &job, &err), DX_OK);
   assert_string_equal(job->message, "");
@@ -297,8 +388,8 @@ static void after_a_day_it_is_run_no_more(void **state)
   write_program("echo >> $out; exit 3");
   end_job(KEY, false);
   ahead_ms += DX_ON_RESULT_FOR_MS + 1000; /* nobody was there: once at least */
-  dx_hooks_look(hooks, KEY);
-  assert_int_equal(turn(), INT64_MAX);
+  add(KEY);
+  turn_to_end();
   assert_int_equal(count_lines(), 1);
   assert_in("finished", KEY);
   assert_int_equal(dx_spool_load(&spool, KEY, &job, &err), DX_OK);
@@ -311,13 +402,19 @@ static void a_program_that_is_missing_is_waited_for(void **state)
 {
   (void)state;
   end_job(KEY, false);
-  dx_hooks_look(hooks, KEY);
-  assert_true(turn() < INT64_MAX);
+  add(KEY);
+  wanted = 1;
+  turn_until(has_failed);
   assert_in("jobs", KEY);
   write_program("echo >> $out");
   ahead_ms += DX_ON_RESULT_FIRST_MS;
-  assert_int_equal(turn(), INT64_MAX);
+  turn_to_end();
   assert_int_equal(count_lines(), 1);
+}
+
+static bool other_is_released(void)
+{
+  return jobs[1] == NULL;
 }
 
 static void one_that_fails_does_not_hold_up_others(void **state)
@@ -327,27 +424,35 @@ static void one_that_fails_does_not_hold_up_others(void **state)
                 " ]");
   end_job(KEY, false);
   end_job(OTHER, false);
-  dx_hooks_look(hooks, KEY);
-  dx_hooks_look(hooks, OTHER);
-  (void)turn();
+  add(KEY);
+  add(OTHER);
+  turn_until(other_is_released);
   expect(KEY "\n");
   expect(OTHER "\n");
   assert_in("jobs", KEY);
   assert_in("finished", OTHER);
 }
 
-/* ---- hanging and being killed ---- */
-
-/* Waits until the program has printed that many lines. */
-static void await_lines(size_t n)
+/* Although each of them takes longer than the wait of the others. */
+static void the_one_that_waits_longest_is_run_first(void **state)
 {
-  int tries;
-
-  for (tries = 0; count_lines() < n; tries++) {
-    assert_true(tries < 1000);
-    (void)poll(NULL, 0, 10);
+  (void)state;
+  write_program("echo $DOCEXTRACT_JOB >> $out; exit 1");
+  end_job(KEY, false);
+  end_job(OTHER, false);
+  add(KEY);
+  wanted = 1;
+  turn_until(has_failed);
+  add(OTHER);
+  ahead_ms += DX_ON_RESULT_FIRST_MS + 1000;
+  for (wanted = 2; wanted < 6; wanted++) {
+    turn_until(has_lines);
+    ahead_ms += 2LL * DX_ON_RESULT_MAX_MS;
   }
+  assert_string_equal(said(), KEY "\n" KEY "\n" OTHER "\n" KEY "\n" OTHER "\n");
 }
+
+/* ---- hanging and being killed ---- */
 
 /* For a program that waits for it. */
 static void let_go(void)
@@ -361,32 +466,31 @@ static void let_go(void)
 /* It ignores SIGTERM, and so does its child. */
 static void a_program_that_hangs_is_killed_with_its_children(void **state)
 {
-  struct pollfd end = {.events = POLLIN};
+  struct pollfd killed = {.events = POLLIN};
   pid_t child;
 
   (void)state;
   write_program("trap '' TERM; sleep 1000 & echo $! > $out; wait; sleep 1000");
   end_job(KEY, false);
-  dx_hooks_look(hooks, KEY);
-  (void)dx_hooks_turn(hooks, &config);
-  await_lines(1);
+  add(KEY);
+  wanted = 1;
+  turn_until(has_lines);
   child = (pid_t)strtol(said(), NULL, 10);
-  end.fd = pidfd_open(child, 0);
-  assert_true(end.fd >= 0);
+  killed.fd = pidfd_open(child, 0);
+  assert_true(killed.fd >= 0);
   ahead_ms += DX_ON_RESULT_S * 1000LL - 5000;
-  (void)dx_hooks_turn(hooks, &config);
+  turn_once(0);
   ahead_ms += 5000;
-  (void)dx_hooks_turn(hooks, &config); /* SIGTERM */
-  assert_int_equal(poll(&end, 1, 0), 0);
+  turn_once(0); /* SIGTERM */
+  assert_int_equal(poll(&killed, 1, 0), 0);
   ahead_ms += DX_ON_RESULT_TERM_MS;
-  (void)dx_hooks_turn(hooks, &config);
-  (void)turn();
-  assert_int_equal(poll(&end, 1, 10000), 1);
-  (void)close(end.fd);
+  turn_until(has_failed);
+  assert_int_equal(poll(&killed, 1, 10000), 1);
+  (void)close(killed.fd);
   assert_in("jobs", KEY);
   write_program("echo done >> $out");
   ahead_ms += DX_ON_RESULT_FIRST_MS;
-  assert_int_equal(turn(), INT64_MAX);
+  turn_to_end();
   expect("done\n");
 }
 
@@ -395,42 +499,58 @@ static void a_run_that_was_cut_off_is_repeated(void **state)
   (void)state;
   write_program("echo >> $out; [ -e $out.go ] || sleep 1000");
   end_job(KEY, false);
-  dx_hooks_look(hooks, KEY);
-  (void)dx_hooks_turn(hooks, &config);
-  await_lines(1);
-  dx_hooks_free(&hooks); /* docextractd ends */
+  add(KEY);
+  wanted = 1;
+  turn_until(has_lines);
+  end(); /* docextractd ends */
   assert_in("jobs", KEY);
   write_program("echo >> $out");
-  hooks = dx_hooks_new(&spool, is_held, NULL);
-  dx_hooks_look(hooks, KEY);
-  assert_int_equal(turn(), INT64_MAX);
+  begin();
+  add(KEY);
+  turn_to_end();
   assert_int_equal(count_lines(), 2);
   assert_in("finished", KEY);
 }
 
-/* Print jobs and commands do not wait for the program. The job may be processed
- * again meanwhile; then OnResult waits until that is over. */
-static void the_job_may_be_driven_meanwhile(void **state)
+/* By a command, or when it is printed again. */
+static void the_job_may_be_changed_meanwhile(void **state)
 {
-  struct dx_job *job = NULL;
-
   (void)state;
   write_program("echo >> $out; while [ ! -e $out.go ]; do sleep 0.01; done");
   end_job(KEY, false);
-  dx_hooks_look(hooks, KEY);
-  (void)dx_hooks_turn(hooks, &config);
-  await_lines(1);
-  held = KEY;
+  add(KEY);
+  wanted = 1;
+  turn_until(has_lines);
+  assert_int_equal(dx_engine_remove(engine, jobs[0]), DX_OK);
+  assert_int_equal(dx_engine_add(engine, jobs[0], &err), DX_OK);
+  turn_once(0);
   let_go();
-  assert_true(turn() <= dx_monotonic_ms() + DX_ON_RESULT_BUSY_MS);
-  assert_int_equal(dx_spool_load(&spool, KEY, &job, &err), DX_OK);
-  assert_true(dx_job_awaits_hook(job));
-  dx_job_free(&job);
-  held = NULL;
-  ahead_ms += DX_ON_RESULT_BUSY_MS;
-  assert_int_equal(turn(), INT64_MAX);
+  turn_to_end();
   assert_int_equal(count_lines(), 1);
   assert_in("finished", KEY);
+}
+
+/* The first run was for its first end. */
+static void one_that_ends_again_meanwhile_is_run_again(void **state)
+{
+  struct dx_submission *sub;
+
+  (void)state;
+  write_program("echo \"${1##*/}\" >> $out; [ $DOCEXTRACT_OUTCOME = extracted ]"
+                " || while [ ! -e $out.go ]; do sleep 0.01; done");
+  end_job(KEY, true);
+  add(KEY);
+  wanted = 2;
+  turn_until(has_lines);
+  assert_int_equal(dx_engine_remove(engine, jobs[0]), DX_OK);
+  sub = &jobs[0]->submissions[1];
+  assert_int_equal(dx_submission_retry(sub, &err), DX_OK);
+  ahead_ms += 1000;
+  dx_submission_end(sub, DX_EV_FAIL, DX_E_FAILED, "again");
+  assert_int_equal(dx_engine_add(engine, jobs[0], &err), DX_OK);
+  let_go();
+  turn_to_end();
+  assert_int_equal(count_lines(), 3);
 }
 
 /* ---- for whom it is run ---- */
@@ -440,20 +560,30 @@ static void without_on_result_nothing_waits_for_it(void **state)
   (void)state;
   end_job(KEY, false);
   service.on_result = NULL;
-  dx_hooks_look(hooks, KEY);
-  assert_int_equal(turn(), INT64_MAX);
+  add(KEY);
+  turn_to_end();
   assert_in("finished", KEY);
 }
 
-static void a_job_that_is_driven_is_left_alone(void **state)
+/* The section of the other document is not configured, so it waits. */
+static void it_is_not_run_before_the_job_has_ended(void **state)
 {
+  struct dx_job *job = NULL;
+  int turns;
+
   (void)state;
   write_program("echo >> $out");
-  end_job(KEY, false);
-  held = KEY;
-  dx_hooks_look(hooks, KEY);
-  assert_int_equal(turn(), INT64_MAX);
-  assert_int_equal(count_lines(), 0);
+  end_job(KEY, true);
+  assert_int_equal(dx_spool_load(&spool, KEY, &job, &err), DX_OK);
+  free(job->service);
+  job->service = strdup("other");
+  assert_int_equal(dx_submission_retry(&job->submissions[1], &err), DX_OK);
+  assert_int_equal(dx_job_save(job, &err), DX_OK);
+  dx_job_free(&job);
+  add(KEY);
+  for (turns = 0; turns < 10; turns++)
+    turn_once(0);
+  assert_int_equal(count_lines() + (size_t)ended, 0);
 }
 
 /* The section of its source, not of a source that is still to be created. */
@@ -469,8 +599,8 @@ static void the_section_of_the_source_decides(void **state)
   job->service = strdup("other");
   assert_int_equal(dx_job_save(job, &err), DX_OK);
   dx_job_free(&job);
-  dx_hooks_look(hooks, KEY);
-  assert_int_equal(turn(), INT64_MAX);
+  add(KEY);
+  turn_to_end();
   expect("default\n");
 }
 
@@ -485,11 +615,13 @@ int main(void)
       CASE(after_a_day_it_is_run_no_more),
       CASE(a_program_that_is_missing_is_waited_for),
       CASE(one_that_fails_does_not_hold_up_others),
+      CASE(the_one_that_waits_longest_is_run_first),
       CASE(a_program_that_hangs_is_killed_with_its_children),
       CASE(a_run_that_was_cut_off_is_repeated),
-      CASE(the_job_may_be_driven_meanwhile),
+      CASE(the_job_may_be_changed_meanwhile),
+      CASE(one_that_ends_again_meanwhile_is_run_again),
       CASE(without_on_result_nothing_waits_for_it),
-      CASE(a_job_that_is_driven_is_left_alone),
+      CASE(it_is_not_run_before_the_job_has_ended),
       CASE(the_section_of_the_source_decides),
   };
 
