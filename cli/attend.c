@@ -36,7 +36,7 @@ static void attend_print_note(struct progress *p, const struct dx_note *note,
   static const char *const sentences[DX_NOTE_COUNT] = {
       [DX_NOTE_UP] = "The service is reachable again",
       [DX_NOTE_UNEXPECTED] = "; retrying",
-      [DX_NOTE_PAUSED] = "The service asks to slow down; continuing soon",
+      [DX_NOTE_PAUSED] = "The service asked for a pause; continuing soon",
       [DX_NOTE_TOKEN] = "; retrying with a new token",
       [DX_NOTE_LOCAL] = "; retrying every minute, nothing is lost",
       [DX_NOTE_LOCAL_OVER] = "Continuing"};
@@ -100,12 +100,12 @@ static enum dx_code attend_on_note(struct attend *a,
   a->is_over = note.kind == DX_NOTE_ADMIN || note.kind == DX_NOTE_OVERDUE;
   if (note.kind == DX_NOTE_OVERDUE)
     return dx_fail(err, DX_E_OVERDUE, 0,
-                   "the extraction takes longer than ProcessingLimit; "
-                   "docextractd goes on with job %s",
+                   "the extraction is taking longer than ProcessingLimit; "
+                   "docextractd continues job %s",
                    a->job->key);
   if (note.kind == DX_NOTE_ADMIN)
     return dx_fail(err, note.code != DX_OK ? note.code : DX_E_CONFIG, 0,
-                   "%s; docextractd then goes on with job %s", note.text,
+                   "%s; docextractd then continues job %s", note.text,
                    a->job->key);
   attend_print_note(&a->progress, &note, is_here);
   return DX_OK;
@@ -195,13 +195,13 @@ enum dx_code cli_attend(struct cli *cli, const struct dx_job *job,
     return code;
   if (cli_stop_came())
     return dx_fail(err, DX_E_STOPPED, 0,
-                   "stopped; docextractd goes on with the job; to cancel it: "
+                   "stopped; docextractd continues the job; to cancel it, run: "
                    "docextract cancel %s",
                    job->key);
   if (code == DX_E_NET)
     return dx_fail(err, DX_E_NOT_YET, 0,
-                   "docextractd has ended; job %s is stored, and goes on when "
-                   "it is started again",
+                   "docextractd has exited; job %s is stored, and continues "
+                   "when docextractd is started again",
                    job->key);
   why = *err;
   return dx_fail(err, DX_E_NOT_YET, 0, "job %s is stored, and waits: %s",

@@ -33,23 +33,22 @@
  * not all verbs accept follow. The command line, --help, and completion are
  * derived from the rows, and the checks compare the manual page with them.
  */
-#define CLI_VERBS(X)                                                       \
-  X(cancel, "JOB...", "stop a job and delete its documents")               \
-  X(config, "", "check the configuration and print every value in effect") \
-  X(hello, "[--service NAME]",                                             \
-    "check whether jobs will work, and what fails if not")                 \
-  X(jobs,                                                                  \
-    "[--all] [--state STATE] [--queue QUEUE] [--user USER]\n"              \
-    "                       [--service NAME] [--json] [--watch] [--seen]", \
-    "list the unfinished and the last day's jobs, newest last")            \
-  X(metrics, "", "print metrics in Prometheus format")                     \
-  X(purge, "[JOB...] [--older-than AGE] [--dry-run]",                      \
-    "remove finished jobs from the spool, but no results")                 \
-  X(report, "", "print what a bug report needs, without personal data")    \
-  X(retry, "JOB... [--service NAME]",                                      \
-    "retry failed documents, or send a job that needs a decision")         \
-  X(show, "JOB|FILE... [--json] [--html]", "show the extracted values")    \
-  X(submit, "FILE... [--service NAME] [--title TEXT] [--together]",        \
+#define CLI_VERBS(X)                                                           \
+  X(cancel, "JOB...", "cancel a job and delete its documents")                 \
+  X(config, "", "check the configuration and print every value in effect")     \
+  X(hello, "[--service NAME]", "test the connection step by step")             \
+  X(jobs,                                                                      \
+    "[--all] [--state STATE] [--queue QUEUE] [--user USER]\n"                  \
+    "                       [--service NAME] [--json] [--watch] [--seen]",     \
+    "list unfinished jobs and those of the last day, newest last")             \
+  X(metrics, "", "print metrics in Prometheus format")                         \
+  X(purge, "[JOB...] [--older-than AGE] [--dry-run]",                          \
+    "remove finished jobs from the spool, but no results")                     \
+  X(report, "", "collect information for a bug report, without personal data") \
+  X(retry, "JOB... [--service NAME]",                                          \
+    "retry failed documents, or send a job that needs a decision")             \
+  X(show, "JOB|FILE... [--json] [--html]", "show the extracted values")        \
+  X(submit, "FILE... [--service NAME] [--title TEXT] [--together]",            \
     "send PDF files, pictures, or text, and wait for the results")
 
 struct cJSON;

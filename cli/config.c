@@ -45,7 +45,7 @@ static size_t config_warn_of_queues(const struct cli *cli,
         !dx_utf8_is_plain(queue->name) || !dx_utf8_is_plain(queue->service))
       continue;
     fprintf(stderr,
-            "warning: queue '%s' prints to docextract://%s, which is no "
+            "warning: queue '%s' prints to docextract://%s, which is not a "
             "section of '%s'; add it, or change the queue: lpadmin -p %s -v "
             "docextract://%s\n",
             queue->name, queue->service, cli->config->path, queue->name,

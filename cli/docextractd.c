@@ -64,7 +64,7 @@ enum dx_code cli_request(const struct cli *cli, int patience_ms, cli_said *said,
                     "jobs");
     else if (code == DX_E_NET)
       code = dx_fail(err, DX_E_NOT_YET, 0,
-                     "docextractd ended before it responded; try again");
+                     "docextractd exited before it responded; try again");
     else if (code == DX_OK && message.verb == DX_VERB_ERROR)
       code = dx_message_outcome(&message, err);
     else if (code == DX_OK)
@@ -81,7 +81,7 @@ const char *cli_started_text(enum dx_started started)
   static const char *const texts[DX_STARTED_COUNT] = {
       [DX_STARTED_SERVICE] = "running as a service",
       [DX_STARTED_HAND] = "running, started by hand",
-      [DX_STARTED_DEMAND] = "running, started when it was needed"};
+      [DX_STARTED_DEMAND] = "running, started on demand"};
 
   return texts[started];
 }

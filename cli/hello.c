@@ -92,7 +92,7 @@ static enum dx_code hello_step_user(struct hello *h, struct dx_err *err)
   h->is_owner = true;
   (void)snprintf(
       h->detail, sizeof(h->detail), "%s, the owner of SpoolDir%s", name,
-      dx_user() == NULL ? ", as whom the filters of all printers run" : "");
+      dx_user() == NULL ? ", which also runs the filters of all printers" : "");
   return DX_OK;
 }
 

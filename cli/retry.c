@@ -48,7 +48,7 @@ static enum dx_code retry_advise_user(const char *verb,
     printf("docextractd is working on job %s; nothing to do\n", job->key);
   else
     return dx_fail(err, DX_E_ACCESS, 0,
-                   "only the administrator can %s this job; ask for: "
+                   "only the administrator can %s this job; ask them to run: "
                    "docextract %s %.8s",
                    verb, verb, job->key);
   return DX_OK;

@@ -105,10 +105,10 @@ static enum dx_code show_file(struct show *s, const char *path,
                           "files are read with the rights of the caller, and "
                           "for root with those of the owner of SpoolDir");
   if (code == DX_E_NOT_FOUND)
-    return dx_fail(err, code, ENOENT,
-                   "'%s' is neither a file nor a job; list jobs with: "
-                   "docextract jobs",
-                   path);
+    return dx_fail(
+        err, code, ENOENT,
+        "'%s' is neither a file nor a job; to list jobs, run: docextract jobs",
+        path);
   if (code == DX_OK)
     code = show_print_result(s, &content, err);
   dx_buf_release(&content);

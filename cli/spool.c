@@ -103,7 +103,7 @@ enum dx_code cli_read_job(struct cli *cli, const char *name,
   while (line != NULL && strcmp(spool_key_of(line), name) != 0)
     line = dx_json_next(line);
   return line != NULL ? dx_status_read_job(line, ret_job, err)
-                      : dx_fail(err, DX_E_NOT_FOUND, 0, "there is no such job");
+                      : dx_fail(err, DX_E_NOT_FOUND, 0, "job not found");
 }
 
 const char *cli_results_dir(const struct cli *cli,
@@ -193,19 +193,19 @@ enum dx_code cli_pick_job(struct cli *cli, const char *text,
 
   /* Checked first, because arbitrary text would be used in messages. */
   if (!cli_is_job_name(text))
-    return dx_fail(err, DX_E_JOB, 0,
-                   "not a job key or at least its first %d digits, nor a print "
-                   "job such as chart-12; list jobs with: docextract jobs",
-                   CLI_KEY_LEAST);
+    return dx_fail(
+        err, DX_E_JOB, 0,
+        "not a job: give its key, or at least its first %d digits, or a print "
+        "job such as chart-12; to list jobs, run: docextract jobs",
+        CLI_KEY_LEAST);
   code = cli_each_job(cli, spool_compare_job, &s, err);
   if (code == DX_OK && s.count == 0)
-    code = dx_fail(err, DX_E_JOB, 0,
-                   s.by_name
-                       ? "no job '%s'; one that CUPS has not begun to print is "
-                         "listed by: lpstat -o; all others by: docextract jobs "
-                         "--all"
-                       : "no job '%s'; list jobs with: docextract jobs --all",
-                   text);
+    code = dx_fail(
+        err, DX_E_JOB, 0,
+        s.by_name ? "no job '%s'; to list jobs that wait in CUPS, run: lpstat "
+                    "-o; all others: docextract jobs"
+                  : "no job '%s'; to list jobs, run: docextract jobs --all",
+        text);
   else if (code == DX_OK && s.count > 1)
     code = dx_fail(err, DX_E_JOB, 0,
                    "ambiguous job '%s'%s; possible jobs: "
@@ -249,8 +249,9 @@ enum dx_code cli_each_argument(const struct cli *cli, cli_one *one, void *ctx,
       worst = code;
   }
   if (i < cli->arg_count)
-    return dx_fail(err, DX_E_STOPPED, 0, "stopped; %zu of %zu were not reached",
-                   cli->arg_count - i, cli->arg_count);
+    return dx_fail(err, DX_E_STOPPED, 0,
+                   "stopped; %zu of %zu were not processed", cli->arg_count - i,
+                   cli->arg_count);
   if (worst == DX_OK)
     return DX_OK;
   return dx_fail(err, worst, 0, "%zu of %zu failed", failed, cli->arg_count);

@@ -222,7 +222,7 @@ static void on_message(void *ctx, struct client *client,
     if (d->stop)
       control_send(client, "done ");
     else
-      control_send(client, "error E_BUSY docextractd runs already");
+      control_send(client, "error E_BUSY docextractd is already running");
   } else if (d->manager.config == NULL) {
     if (message->verb == DX_VERB_ATTEND)
       attend_refuse(client, &d->wrong);
@@ -456,13 +456,12 @@ static int run(const char *config_path)
 
 static void print_help(void)
 {
-  printf("Usage: docextractd [-c FILE] [--verbose] [--on-demand]\n"
-         "Sends print jobs to the service and fetches their results.\n\n"
-         "  -c FILE      use this configuration file\n"
-         "  --verbose    print every step to stderr\n"
-         "  --on-demand  log to syslog, and end after ten idle minutes\n"
-         "  --help       print this help and exit\n"
-         "  --version    print the version and exit\n");
+  printf("Usage: docextractd [-c FILE] [--verbose] [--on-demand]\nSends print "
+         "jobs to the service and fetches their results.\n\n  -c FILE      use "
+         "this configuration file\n  --verbose    print every step to stderr\n "
+         " --on-demand  log to syslog, and exit after ten idle minutes\n  "
+         "--help       print this help and exit\n  --version    print the "
+         "version and exit\n");
 }
 
 int main(int argc, char **argv)

@@ -227,7 +227,8 @@ enum dx_code manager_borrow(struct manager *manager, const char *key,
   if (managed != NULL &&
       dx_engine_remove(manager->engine, managed->job) != DX_OK)
     return dx_fail(err, DX_E_BUSY, 0,
-                   "a call of the job is under way; try again in a minute");
+                   "a call to the service is in progress for this job; try "
+                   "again in a minute");
   if (managed != NULL)
     return DX_OK;
   code = dx_spool_load(manager->spool, key, &job, err);

@@ -238,7 +238,7 @@ static enum dx_code put_result(struct client *client, struct dx_err *err)
    * user. */
   if (code != DX_OK || !may_see(client, job) ||
       !has_result(job, client->request.name))
-    return dx_fail(err, DX_E_JOB, 0, "there is no such result");
+    return dx_fail(err, DX_E_JOB, 0, "result not found");
   code = open_result(client, job, &fd, &st, err);
   if (code != DX_OK && client->sees_all)
     return code;

@@ -336,7 +336,7 @@ static enum dx_code verb_seen(struct session *session, struct dx_err *err)
         dx_job_is_unseen_failure(manager->jobs[i]->job);
   code = dx_spool_count_failures(manager->spool, NULL, true, &count, err);
   if (code == DX_OK)
-    control_send(session->client, "done acknowledged %zu failed job%s", count,
+    control_send(session->client, "done Acknowledged %zu failed job%s", count,
                  count == 1 ? "" : "s");
   return code;
 }

@@ -45,15 +45,15 @@ struct service_state *engine_service_of(struct dx_engine *engine,
 
   if (svc == NULL)
     (void)dx_fail(err, DX_E_CONFIG, 0,
-                  "there is no section <Service %s> in '%s': put it back, or, "
+                  "there is no section <Service %s> in '%s': restore it, or, "
                   "if it was renamed, run 'docextract retry %s --service NAME'",
                   name, engine->config->path, sub->job->key);
   else if (sub->base_url != NULL &&
            strcmp(sub->base_url, svc->service->base_url) != 0)
     (void)dx_fail(err, DX_E_CONFIG, 0,
-                  "BaseURL of <Service %s> was changed while a document is "
-                  "under way: put it back until that is done, or cancel it "
-                  "with: docextract cancel %s; it was '%s'",
+                  "BaseURL of <Service %s> was changed while a document is in "
+                  "progress: restore it until the job has ended, or cancel the "
+                  "job with: docextract cancel %s; it was '%s'",
                   name, sub->job->key, sub->base_url);
   else
     return svc;

@@ -109,7 +109,7 @@ static void poll_gone(struct call_ctx *ctx, const struct dx_err *err)
     check_before_reregistering(sub, "the service lost it repeatedly");
   else if (++ctx->polled->absent >= 2)
     dx_submission_end(sub, DX_EV_FAIL, DX_E_GONE,
-                      "uploaded, but the service no longer knows it");
+                      "uploaded, but the service no longer has it");
   else
     *ctx->due_ms = dx_monotonic_ms() + DX_GONE_WAIT_MS;
 }

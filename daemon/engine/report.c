@@ -94,7 +94,7 @@ void engine_apply(struct dx_submission *sub, enum dx_event event)
     sub->job->halt = err;
 }
 
-#define OVERDUE_TEXT "the extraction takes longer than ProcessingLimit"
+#define OVERDUE_TEXT "the extraction is taking longer than ProcessingLimit"
 
 void engine_overdue(struct dx_engine *engine, struct dx_submission *sub)
 {

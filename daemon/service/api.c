@@ -121,7 +121,7 @@ enum dx_code dx_judge(enum dx_call_kind call,
     break;
   case DX_E_GONE:
   case DX_E_EXPIRED:
-    text = "the service no longer knows it";
+    text = "the service no longer has it";
     break;
   case DX_E_REFUSED:
   case DX_E_CONFLICT:

@@ -106,8 +106,8 @@ const char *config_identity(const char *path, const struct stat *st,
                    path, other, owner, path);
   } else if ((st->st_mode & (S_IWGRP | S_IWOTH)) != 0) {
     (void)snprintf(text, DX_ERR_TEXT_BYTES,
-                   "others may write '%s'; fix it with: chmod go-w %s", path,
-                   path);
+                   "other users may write '%s'; fix it with: chmod go-w %s",
+                   path, path);
   } else {
     return NULL;
   }
@@ -142,8 +142,8 @@ static const char *what_is_wrong(const struct parser *p, const struct row *row,
     return NULL;
   dx_user_name_of(geteuid(), name);
   (void)snprintf(text, DX_ERR_TEXT_BYTES,
-                 "cannot be used by '%s', whom backends run as; fix the owner "
-                 "or mode of the file, or of a directory above it",
+                 "cannot be used by '%s', the user that backends run as; fix "
+                 "the owner or mode of the file, or of a directory above it",
                  name);
   return text;
 }

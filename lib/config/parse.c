@@ -188,8 +188,8 @@ static enum dx_code check_key(const struct parser *p, const struct row *row,
                       path, path);
   if (dx_user() != NULL && (st.st_mode & S_IRGRP) != 0)
     return config_bad(p, err,
-                      "others than '%s' may read '%s'; fix it with: "
-                      "chown %s: %s && chmod 600 %s",
+                      "users other than '%s' may read '%s'; fix it with: chown "
+                      "%s: %s && chmod 600 %s",
                       dx_user(), path, dx_user(), path, path);
   return DX_OK;
 }

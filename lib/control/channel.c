@@ -201,7 +201,7 @@ enum dx_code dx_channel_send_list(struct dx_channel *channel,
   dx_utf8_make_valid(whole);
   dx_utf8_copy(line, sizeof(line), whole);
   if (channel->out.len + strlen(line) >= DX_CHANNEL_BACKLOG_BYTES)
-    return dx_fail(err, DX_E_NET, 0, "the other end does not read");
+    return dx_fail(err, DX_E_NET, 0, "the other process does not read");
   dx_buf_printf(&channel->out, "%s\n", line);
   if (channel->out.failed)
     return dx_fail_nomem(err);

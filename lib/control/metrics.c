@@ -173,15 +173,16 @@ static const struct row {
     DX_STATES(X)
 #undef X
         {OF_JOBS, "oldest_unfinished_seconds", OF(tally, oldest_s), "", "gauge",
-         "Age of the oldest job that is under way; 0 if there is none."},
+         "Age of the oldest job in progress; 0 if there is none."},
     {OF_JOBS, "unseen_failures", OF(tally, unseen), "", "gauge",
      "Jobs that failed after their print jobs had ended, until they are "
      "acknowledged."},
     {OF_JOBS, "hook_pending_jobs", OF(tally, hooks), "", "gauge",
      "Jobs for which OnResult has not succeeded yet."},
     {OF_SERVICE, "service_up", OF(tally, is_up), "", "gauge",
-     "0 after " TRIES " failed calls in a row, until one succeeds; it stays as "
-     "it is while nothing is sent."},
+     "0 after " TRIES
+     " consecutive failed calls, until a call succeeds; it does "
+     "not change while nothing is sent."},
     {OF_SERVICE, "results_free_bytes", OF(tally, results_free), "", "gauge",
      "Free space of the results directory."},
     {NO_SAMPLE, "calls_total", 0, "", "counter",
@@ -201,7 +202,7 @@ static const struct row {
     {OF_SERVICE, "manifests_total", OF(tally, counts.failed),
      ",outcome=\"failed\"", NULL, NULL},
     {NO_SAMPLE, "lag_seconds", 0, "", "summary",
-     "How late what was ready was found, at most."},
+     "Upper bound of the delay until an available result was found."},
     {TIME_OF_SERVICE, "lag_seconds_sum",
      OF(tally, counts.late_ms[DX_PHASE_SOURCE]), ",phase=\"source\"", NULL,
      NULL},

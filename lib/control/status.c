@@ -160,8 +160,8 @@ static enum dx_code fail_connect(const char *path, struct dx_err *err)
         "not running; ask the administrator to start it");
   if (errno == EACCES)
     return dx_fail(err, DX_E_ACCESS, errno,
-                   "the administrator of this computer does not let you look "
-                   "up print jobs");
+                   "you are not permitted to look up print jobs; ask the "
+                   "administrator of this computer");
   return dx_fail_sys(err, errno, "connect to", path);
 }
 
@@ -245,7 +245,8 @@ enum dx_code dx_status_line(FILE *in, struct cJSON **ret_line,
   else if (c == '\n')
     code = parse_line(dx_buf_text(&text), text.len, ret_line, err);
   else if (c != EOF)
-    code = dx_fail(err, DX_E_RESPONSE, 0, "docextractd's line has no end");
+    code =
+        dx_fail(err, DX_E_RESPONSE, 0, "docextractd sent an incomplete line");
   else if (text.len > 0 || (ferror(in) && errno != ECONNRESET))
     code = fail_read(in, err);
   dx_buf_release(&text);

@@ -153,7 +153,7 @@ static enum dx_code check(struct dx_job *old, struct dx_job *fresh,
     struct dx_merge_facts facts = facts_of(old, before, fresh, now);
 
     if (facts.busy)
-      return dx_fail(err, DX_E_BUSY, 0, "a document is under way");
+      return dx_fail(err, DX_E_BUSY, 0, "a document is in progress");
     if (dx_merge_plan(&facts) != DX_MERGE_CHANGED)
       continue;
     if (facts.same_places)
@@ -162,7 +162,7 @@ static enum dx_code check(struct dx_job *old, struct dx_job *fresh,
                      "print it as a new job",
                      now->files[0].document + 1);
     return dx_fail(err, DX_E_CHANGED, 0,
-                   "other documents, or another grouping, than were sent "
+                   "the documents or their grouping differ from what was sent "
                    "before; print them as a new job");
   }
   return DX_OK;

@@ -289,7 +289,7 @@ enum dx_code dx_manifest_find(const struct dx_submission *sub,
   if (name == NULL)
     code = dx_fail_nomem(err);
   else if (!has_our_file(dirfd, name))
-    code = dx_fail(err, DX_E_NOT_FOUND, 0, "there is no '%s'", name);
+    code = dx_fail(err, DX_E_NOT_FOUND, 0, "'%s' does not exist", name);
   else if (asprintf(ret_path, "%s/%s", results_dir, name) < 0)
     code = dx_fail_nomem(err);
   (void)close(dirfd);

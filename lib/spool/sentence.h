@@ -103,90 +103,90 @@ enum dx_state_reason {
  * for the administrator, to whom the user is referred. Transient and good codes
  * also have sentences, for the time until a retry.
  */
-#define DX_CODE_SENTENCES(X)                                                   \
-  X(OK, "", NONE, "OK", "")                                                    \
-  X(E_ARG, "other", NONE, "this printer has an internal error",                \
-    "report it, with the output of 'docextract report'")                       \
-  X(E_STATE, "other", NONE, "this printer has an internal error",              \
-    "report it, with the output of 'docextract report'")                       \
-  X(E_NOMEM, "other", STORAGE, "this computer has too little memory",          \
-    "free memory")                                                             \
-  X(E_IO, "other", STORAGE, "this computer cannot store the chart",            \
-    "check the disk")                                                          \
-  X(E_UNSYNCED, "other", STORAGE, "this computer cannot store the chart",      \
-    "check the disk")                                                          \
-  X(E_SPACE, "other", STORAGE, "the disk of this computer is full",            \
-    "free space there; the job then resumes automatically")                    \
-  X(E_ACCESS, "other", STORAGE, "this computer cannot store the chart",        \
-    "run 'docextract config', and check owner and mode")                       \
-  X(E_FDS, "other", STORAGE, "this computer has too many files open",          \
-    "raise the limit of open files")                                           \
-  X(E_BUSY, "other", NONE, "this computer is still busy with the print job",   \
-    "")                                                                        \
-  X(E_NOT_FOUND, "other", STORAGE,                                             \
-    "this computer no longer has a file of the print job",                     \
-    "check the disk, and which program deletes files of the spool")            \
-  X(E_EXISTS, "other", STORAGE, "this computer cannot store the chart",        \
-    "move or rename the existing file")                                        \
-  X(E_DAMAGED, "other", STORAGE,                                               \
-    "this computer cannot read a file of the print job", "check the disk")     \
-  X(E_CONFIG, "other", CONFIG, "this printer is not set up correctly",         \
-    "run 'docextract config'")                                                 \
-  X(E_CERT, "other", CONFIG,                                                   \
-    "the identity of the service could not be verified, so nothing was sent",  \
-    "run 'docextract hello'")                                                  \
-  X(E_PROTOCOL, "other", CONFIG,                                               \
-    "this printer is connected to an address that is not the extraction "      \
-    "service",                                                                 \
-    "run 'docextract hello'")                                                  \
-  X(E_KEY, "other", CONFIG, "this printer cannot sign in to the service",      \
-    "run 'docextract hello'")                                                  \
-  X(E_TOKEN, "other", CONFIG, "the service does not let this printer sign in", \
-    "run 'docextract hello'")                                                  \
-  X(E_NET, "other", DOWN, "the service cannot be reached", "")                 \
-  X(E_RESPONSE, "other", DOWN, "the service is not working correctly", "")     \
-  X(E_SERVER, "other", DOWN, "the service is not working correctly", "")       \
-  X(E_CONFLICT, "other", DOWN, "the service is busy", "")                      \
-  X(E_UNCLEAR, "other", DOWN,                                                  \
-    "the service did not confirm that it has the chart", "")                   \
-  X(E_UNEXPECTED, "other", NONE, "the service is not working correctly", "")   \
-  X(E_RATE, "other", NONE, "the service asked for a pause", "")                \
-  X(E_NOT_YET, "other", NONE, "the result is not ready yet", "")               \
-  X(E_NOT_SENT, "other", NONE, "the result is not ready yet", "")              \
-  X(E_DOCUMENT, "document-refused", REFUSED,                                   \
-    "the document cannot be extracted", "")                                    \
-  X(E_MISSING, "document-missing", REFUSED,                                    \
-    "it did not arrive: its type cannot be printed here, or printing was "     \
-    "interrupted; print the documents one at a time",                          \
-    "")                                                                        \
-  X(E_TOO_MANY, "document-refused", REFUSED,                                   \
-    "the print job has too many documents, nothing was sent; print fewer at "  \
-    "a time",                                                                  \
-    "")                                                                        \
-  X(E_CHANGED, "document-changed", REFUSED,                                    \
-    "it differs from what was sent before; print it as a new job", "")         \
-  X(E_TAKEN, "other", REFUSED, "another file is in the place of its result",   \
-    "move that file, and retry the job")                                       \
-  X(E_BUNDLE, "document-refused", REFUSED,                                     \
-    "the documents did not arrive as they were printed; print them again", "") \
-  X(E_RAW, "document-refused", REFUSED,                                        \
-    "it did not come through the driver of this printer, or is of a type "     \
-    "that "                                                                    \
-    "cannot be printed here; print it as a PDF",                               \
-    "")                                                                        \
-  X(E_TOO_BIG, "service-refused", REFUSED,                                     \
-    "it is too large for the service; print fewer pages at a time", "")        \
-  X(E_REFUSED, "service-refused", REFUSED, "the service rejected it", "")      \
-  X(E_FAILED, "extraction-failed", REFUSED,                                    \
-    "the service could not extract it", "")                                    \
-  X(E_GONE, "source-gone", REFUSED, "the service no longer has it", "")        \
-  X(E_EXPIRED, "source-gone", REFUSED, "the service no longer has it", "")     \
-  X(E_OVERDUE, "overdue", OVERDUE, DX_SAY_LATE, "")                            \
-  X(E_CANCELED, "canceled", REFUSED, "it was canceled", "")                    \
-  X(E_JOB, "other", DECISION,                                                  \
-    "this computer no longer knows whether the print job was sent or is "      \
-    "still wanted",                                                            \
-    "decide with 'docextract retry' or 'docextract cancel'")                   \
+#define DX_CODE_SENTENCES(X)                                                  \
+  X(OK, "", NONE, "OK", "")                                                   \
+  X(E_ARG, "other", NONE, "this printer has an internal error",               \
+    "report it, with the output of 'docextract report'")                      \
+  X(E_STATE, "other", NONE, "this printer has an internal error",             \
+    "report it, with the output of 'docextract report'")                      \
+  X(E_NOMEM, "other", STORAGE, "this computer has too little memory",         \
+    "free memory")                                                            \
+  X(E_IO, "other", STORAGE, "this computer cannot store the chart",           \
+    "check the disk")                                                         \
+  X(E_UNSYNCED, "other", STORAGE, "this computer cannot store the chart",     \
+    "check the disk")                                                         \
+  X(E_SPACE, "other", STORAGE, "the disk of this computer is full",           \
+    "free space there; the job then resumes automatically")                   \
+  X(E_ACCESS, "other", STORAGE, "this computer cannot store the chart",       \
+    "run 'docextract config', and check owner and mode")                      \
+  X(E_FDS, "other", STORAGE, "this computer has too many open files",         \
+    "raise the limit of open files")                                          \
+  X(E_BUSY, "other", NONE, "this computer is still busy with the print job",  \
+    "")                                                                       \
+  X(E_NOT_FOUND, "other", STORAGE,                                            \
+    "this computer no longer has a file of the print job",                    \
+    "check the disk, and which program deletes files of the spool")           \
+  X(E_EXISTS, "other", STORAGE, "this computer cannot store the chart",       \
+    "move or rename the existing file")                                       \
+  X(E_DAMAGED, "other", STORAGE,                                              \
+    "this computer cannot read a file of the print job", "check the disk")    \
+  X(E_CONFIG, "other", CONFIG, "this printer is not set up correctly",        \
+    "run 'docextract config'")                                                \
+  X(E_CERT, "other", CONFIG,                                                  \
+    "the identity of the service could not be verified, so nothing was sent", \
+    "run 'docextract hello'")                                                 \
+  X(E_PROTOCOL, "other", CONFIG,                                              \
+    "this printer is connected to an address that is not the extraction "     \
+    "service",                                                                \
+    "run 'docextract hello'")                                                 \
+  X(E_KEY, "other", CONFIG, "this printer cannot sign in to the service",     \
+    "run 'docextract hello'")                                                 \
+  X(E_TOKEN, "other", CONFIG,                                                 \
+    "the service rejected the credentials of this printer",                   \
+    "run 'docextract hello'")                                                 \
+  X(E_NET, "other", DOWN, "the service cannot be reached", "")                \
+  X(E_RESPONSE, "other", DOWN, "the service is not working correctly", "")    \
+  X(E_SERVER, "other", DOWN, "the service is not working correctly", "")      \
+  X(E_CONFLICT, "other", DOWN, "the service is busy", "")                     \
+  X(E_UNCLEAR, "other", DOWN,                                                 \
+    "the service did not confirm that it has the chart", "")                  \
+  X(E_UNEXPECTED, "other", NONE, "the service is not working correctly", "")  \
+  X(E_RATE, "other", NONE, "the service asked for a pause", "")               \
+  X(E_NOT_YET, "other", NONE, "the result is not ready yet", "")              \
+  X(E_NOT_SENT, "other", NONE, "the result is not ready yet", "")             \
+  X(E_DOCUMENT, "document-refused", REFUSED,                                  \
+    "the document cannot be extracted", "")                                   \
+  X(E_MISSING, "document-missing", REFUSED,                                   \
+    "it did not arrive: its type cannot be printed here, or printing was "    \
+    "interrupted; print the documents one at a time",                         \
+    "")                                                                       \
+  X(E_TOO_MANY, "document-refused", REFUSED,                                  \
+    "the print job has too many documents, nothing was sent; print fewer at " \
+    "a time",                                                                 \
+    "")                                                                       \
+  X(E_CHANGED, "document-changed", REFUSED,                                   \
+    "it differs from what was sent before; print it as a new job", "")        \
+  X(E_TAKEN, "other", REFUSED, "another file has the name of its result",     \
+    "move that file, and retry the job")                                      \
+  X(E_BUNDLE, "document-refused", REFUSED,                                    \
+    "the documents did not arrive intact; print them again", "")              \
+  X(E_RAW, "document-refused", REFUSED,                                       \
+    "it did not come through the driver of this printer, or is of a type "    \
+    "that cannot be printed here; print it as a PDF",                         \
+    "")                                                                       \
+  X(E_TOO_BIG, "service-refused", REFUSED,                                    \
+    "it is too large for the service; print fewer pages at a time", "")       \
+  X(E_REFUSED, "service-refused", REFUSED, "the service rejected it", "")     \
+  X(E_FAILED, "extraction-failed", REFUSED,                                   \
+    "the service could not extract it", "")                                   \
+  X(E_GONE, "source-gone", REFUSED, "the service no longer has it", "")       \
+  X(E_EXPIRED, "source-gone", REFUSED, "the service no longer has it", "")    \
+  X(E_OVERDUE, "overdue", OVERDUE, DX_SAY_LATE, "")                           \
+  X(E_CANCELED, "canceled", REFUSED, "it was canceled", "")                   \
+  X(E_JOB, "other", DECISION,                                                 \
+    "this computer no longer knows whether the print job was sent or is "     \
+    "still wanted",                                                           \
+    "decide with 'docextract retry' or 'docextract cancel'")                  \
   X(E_STOPPED, "other", NONE, "it was interrupted", "")
 
 /* The rows; "" for none. A sentence is for the user who printed, and begins

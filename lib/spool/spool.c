@@ -277,7 +277,7 @@ void dx_spool_sweep_incoming(struct dx_spool *spool)
 
 static enum dx_code not_found(struct dx_err *err)
 {
-  return dx_fail(err, DX_E_NOT_FOUND, ENOENT, "there is no such job");
+  return dx_fail(err, DX_E_NOT_FOUND, ENOENT, "job not found");
 }
 
 /* The directory may have been moved or removed since it was opened. */
@@ -394,7 +394,7 @@ enum dx_code dx_spool_pick_up(struct dx_spool *spool, struct dx_job *receipt,
                           : move_job(spool, receipt, "jobs", err);
 
   if (code == DX_E_EXISTS)
-    return dx_fail(err, DX_E_EXISTS, EEXIST, "this job is known");
+    return dx_fail(err, DX_E_EXISTS, EEXIST, "the job already exists");
   if (code == DX_OK)
     code = dx_fs_sync_parent(spool->dirfd, receipt->path, err);
   return code;

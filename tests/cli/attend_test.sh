@@ -74,7 +74,7 @@ hold"
 dx submit "$dir/a.pdf"
 end_play
 has 'submit: does not wait for an administrator' "$rc $err" \
-  '^78 .*404.*; check BaseURL; docextractd then goes on with job '
+  '^78 .*404.*; check BaseURL; docextractd then continues job '
 new_spool
 play "? attend\n$(note admin E_KEY 1 0 0 0 'no key')\nhold"
 dx submit "$dir/a.pdf"
@@ -85,7 +85,7 @@ play "? attend\n$(note overdue)\nhold"
 dx submit "$dir/a.pdf"
 end_play
 has 'submit: nor longer than ProcessingLimit' "$rc $err" \
-  '^75 .*longer than ProcessingLimit; docextractd goes on'
+  '^75 .*longer than ProcessingLimit; docextractd continues'
 
 new_spool
 play "? attend\n$(note waiting OK 0)\n\n? attend\n> end OK success"
@@ -105,7 +105,7 @@ kill -INT "$pid"
 reap
 end_play
 has 'submit: a signal ends it, not the job' "$rc $(cat "$dir/err")" \
-  '^75 .*stopped; docextractd goes on .*: docextract cancel [0-9a-f]{32}$'
+  '^75 .*stopped; docextractd continues .*: docextract cancel [0-9a-f]{32}$'
 is 'submit: the job stays' "$(ls "$spool/received" | wc -l)" 1
 
 new_spool

@@ -244,7 +244,7 @@ has 'hello: what confines the parser of documents is printed' "$out" \
 has 'hello: the greeting is printed' "$out" '^Hello'
 is 'hello: stderr is empty' "$err" ''
 has 'hello: who else runs as the user is printed' "$out" \
-  "^ok +user +$owner, .*filters of all printers run"
+  "^ok +user +$owner, .*runs the filters of all printers"
 hasnt 'hello: no color in a pipe' "$out" $'\033'
 
 fails() # TEXT STEP STATUS PATTERN
@@ -960,7 +960,7 @@ stopped() # TEXT SIGNAL PATTERN
   key=$(jobs)
   has "submit, $1: says that it goes on, and how to cancel it" \
     "$(cat "$dir/err")" \
-    "stopped; docextractd goes on with the job; .*: docextract cancel $key\$"
+    "stopped; docextractd continues the job; .*: docextract cancel $key\$"
 }
 
 start_sim --source-time 600000

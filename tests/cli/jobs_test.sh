@@ -224,8 +224,8 @@ no_job 'three digits are too few' \
   "${failed_key:0:3}" 'at least its first 4 digits'
 no_job 'an unknown job' ffffffffffffffff \
   "no job 'ffffffffffffffff'.*docextract jobs"
-no_job 'a path is not a key' ../../etc 'not a job key'
-no_job 'too many digits' "${failed_key}0" 'not a job key'
+no_job 'a path is not a key' ../../etc 'not a job: give its key'
+no_job 'too many digits' "${failed_key}0" 'not a job: give its key'
 cp -a "$spool/jobs/$failed_key" "$spool/jobs/$alike"
 no_job 'an ambiguous key lists the candidates' "${failed_key:0:8}" \
   "possible jobs: ($failed_key, $alike|$alike, $failed_key)"
@@ -678,7 +678,7 @@ $(ps -o user= -p "${started:-0}")" "1 $owner"
     "0 Retrying job $key; check with: docextract jobs "
   starts hello
   has 'hello: and is told how it was started' "$rc $out" \
-    'docextractd +running, started when it was needed'
+    'docextractd +running, started on demand'
   starts cancel "$key"
   is 'cancel: and is answered by it' "$rc" 0
   starts jobs --seen
@@ -711,7 +711,7 @@ done
 for name in chart- -12 12 chart-1x 'cha/rt-12' $'cha\033rt-12'; do
   dx retry -- "$name"
   has "$(printf '%q' "$name") is no name of a job" "$rc $err" \
-    '^65 .*not a job key'
+    '^65 .*not a job: give its key'
 done
 
 submit_failed "$dir/b.pdf"

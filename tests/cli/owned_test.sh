@@ -12,7 +12,7 @@ program=$build/tests/cli/docextract-owned
 if [ "$(id -u)" != 0 ]; then
   dx hello
   has 'what belongs to another user is an error' "$rc $err" \
-    "^(74|78) .*(SpoolDir|others than 'games')"
+    "^(74|78) .*(SpoolDir|users other than 'games')"
   end
 fi
 

@@ -120,8 +120,8 @@ if if_root; then
   dx_as "$her" jobs
   chmod 755 "$dir/run"
   is 'but not to a directory that is closed to her' "$rc $out$err" \
-    '74 docextract: the administrator of this computer does not let you look '\
-'up print jobs'
+    '74 docextract: you are not permitted to look up print jobs; ask the '\
+'administrator of this computer'
 fi
 
 both=$(printf '%s\n' "$hers" "$his" | sort | xargs)
@@ -151,7 +151,7 @@ check 'show: the result as the service sent it' shown "$her" "$hers" "$her_resul
 head=$(ask "$her" "show $hers $her_result" | head -n 1)
 is 'show: its size first' "$head" \
   "{\"bytes\":$(stat -c %s "$results/$her_result")}"
-no='^{"error":"E_JOB","message":"there is no such result"}$'
+no='^{"error":"E_JOB","message":"result not found"}$'
 has 'show: only results of that job' "$(ask "$her" "show $hers $his_result")" "$no"
 has 'show: no manifest' \
   "$(ask "$her" "show $hers ${her_result%%-*}.job.json")" "$no"
@@ -331,7 +331,7 @@ if if_root; then
     "^0 docextractd is working on job $key"
   dx_as "$her" cancel chart-12
   is 'cancel: otherwise, what to ask the administrator for' "$rc $out$err" \
-    "74 docextract: only the administrator can cancel this job; ask for: \
+    "74 docextract: only the administrator can cancel this job; ask them to run: \
 docextract cancel ${key:0:8}"
   of_cups ended stored null "$(($(date +%s) - 172800))000"
   is_undecided() { dx_as "$her" jobs --state undecided; [[ $out = *chart-12* ]]; }
@@ -341,17 +341,17 @@ docextract cancel ${key:0:8}"
   has 'show: likewise' "$rc $err" 'needs a decision of the administrator$'
   dx_as "$her" cancel chart-12
   has 'cancel: the administrator decides' "$rc $err" \
-    "^74 .*ask for: docextract cancel ${key:0:8}"
+    "^74 .*ask them to run: docextract cancel ${key:0:8}"
   dx_as "$her" retry chart-12
   is 'retry: likewise' "$rc $out$err" \
-    "74 docextract: only the administrator can retry this job; ask for: \
+    "74 docextract: only the administrator can retry this job; ask them to run: \
 docextract retry ${key:0:8}"
   dx_as "$him" cancel chart-12
   has 'cancel: nothing about the job of another user' "$rc $out$err" \
     "^65 docextract: no job 'chart-12'"
   dx_as "$her" cancel chart-13
   has 'cancel: where a print job is that has not come so far' "$rc $err" \
-    "^65 .*no job 'chart-13'; .* not begun to print is listed by: lpstat -o;"
+    "^65 .*no job 'chart-13'; to list jobs that wait in CUPS, run: lpstat -o; all others: docextract jobs"
   dx_as "$her" retry "$hers"
   has 'retry: what is extracted is extracted' "$rc $out$err" '^0 Everything '
   dx_as "$her" cancel "$hers"

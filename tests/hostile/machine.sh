@@ -110,7 +110,7 @@ as_the_same_user sh -c "echo '{}' > '$results/${source[2]}-${case[2]}.json'"
 faults '#'
 job_ends 'a job whose names are taken is held' "$job" pending-held
 has 'the reason calls the administrator' "$(queue_message "$job")" \
-  'Contact your administrator: .* another file is in the place of'
+  'Contact your administrator: .* another file has the name of'
 has 'who reads the name of the file' "$(dx jobs)" \
   "another file '${source[2]}-${case[2]}.json'"
 is 'what another service has delivered stays' \

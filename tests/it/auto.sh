@@ -132,11 +132,11 @@ check "$t: and says that one failed" message_was "$job" \
 warns() { lpoptions -p chart | grep -q docextract-failed-warning; }
 check "$t: so does the queue" until_true warns
 dx jobs --seen > "$dir/seen"
-is "$t: a person has seen it" "$(cat "$dir/seen")" 'acknowledged 1 failed job'
+is "$t: a person has seen it" "$(cat "$dir/seen")" 'Acknowledged 1 failed job'
 print_a
 job_ends "$t: the next one completes" "$job" completed
 check "$t: and does not report it any more" message_was "$job" \
   'Extracted 1 case"'
 check "$t: nor does the queue" test -z "$(lpoptions -p chart | grep docextract-failed)"
 dx jobs --seen > "$dir/seen"
-is "$t: it was the only one" "$(cat "$dir/seen")" 'acknowledged 0 failed jobs'
+is "$t: it was the only one" "$(cat "$dir/seen")" 'Acknowledged 0 failed jobs'

@@ -82,7 +82,7 @@ start_daemon
 metrics
 is "$t: it is not up" "$(value 'service_up{service="default"}')" 0
 has "$t: and the help says since when" "$(cat "$dir/metrics")" \
-  '^# HELP docextract_service_up 0 after 5 failed calls in a row, until one '
+  '^# HELP docextract_service_up 0 after 5 consecutive failed calls, until a '
 check "$t: hello reaches it" says_hello
 metrics
 is "$t: and is up" "$(value 'service_up{service="default"}')" 1

@@ -81,7 +81,7 @@ has 'config: also with a slash at the end' "$output" \
 lpadmin -p lost -v docextract://nowhere
 output=$(dx config 2>&1)
 has 'config: so is one that names no section' "$? $(xargs <<< "$output")" \
-  '^78 warning: queue lost prints to docextract://nowhere, which is no section'
+  '^78 warning: queue lost prints to docextract://nowhere, which is not a section'
 is 'config: no secret' "$(grep -c MARKKEY- <<< "$output")" 0
 
 # --- the cause of a problem is in the report -------------------------------

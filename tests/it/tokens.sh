@@ -124,9 +124,9 @@ print -d chart "$dir/a.pdf"
 WAIT_S=60 until_true queue_is_stopped chart # three tries take 30 s
 check 'the wrong key stops the queue' queue_is_stopped chart
 has 'the wrong key: the queue says so from the first try on' "$(job_log "$job")" \
-  'Contact your administrator: the service does not let this .*; trying again, nothing is lost'
+  'Contact your administrator: the service rejected the .*; trying again, nothing is lost'
 has 'the wrong key: the queue says why' "$(queue_state chart)" \
-  'Contact your administrator: the service does not let this printer'
+  'Contact your administrator: the service rejected the credentials of this printer'
 has 'the wrong key: the log says what the service said, and what to do' \
   "$(job_log "$job")" \
   "^W .*E_TOKEN: the service refused the token \(401\).*run .+docextract hello.+; when it"

@@ -685,7 +685,7 @@ static void nobody_else_may_write_the_configuration(void **state)
   for (i = 0; i < 2; i++) {
     write_file(path, GOOD, strlen(GOOD), modes[i]);
     assert_int_equal(dx_config_load(path, &config, &err), DX_E_CONFIG);
-    assert_non_null(strstr(err.text, "others may write"));
+    assert_non_null(strstr(err.text, "other users may write"));
     assert_non_null(strstr(err.text, fragment));
     assert_null(config);
   }
@@ -717,7 +717,7 @@ static void nobody_else_may_write_a_key(void **state)
   (void)snprintf(text, sizeof(text), OPEN URL "TokenKeyFile %s\n" CLOSE,
                  key_path);
   write_file(key_path, "x", 1, 0620);
-  check_refused(text, 3, "others may write");
+  check_refused(text, 3, "other users may write");
 }
 
 static void a_world_readable_key_is_rejected(void **state)

@@ -428,7 +428,7 @@ static void an_uploaded_source_that_is_gone_needs_a_person(void **state)
 
   (void)state;
   always(SOURCE, 404);
-  ends(DX_E_GONE, "uploaded, but the service no longer knows it");
+  ends(DX_E_GONE, "uploaded, but the service no longer has it");
   counts(1, 1, 0);
   last = fixture.count[SOURCE];
   assert_in_range(
@@ -486,7 +486,7 @@ static void a_case_that_is_gone_needs_a_person(void **state)
 
   (void)state;
   always(EXTRACT, 404);
-  ends(DX_E_GONE, "uploaded, but the service no longer knows it");
+  ends(DX_E_GONE, "uploaded, but the service no longer has it");
   last = fixture.count[EXTRACT];
   complete_ms = fixture_nth(SOURCE, 1)->ended_ms;
   assert_in_range(fixture_gap_ms(fixture_nth(EXTRACT, last - 1),
@@ -924,7 +924,7 @@ static size_t ask_again(void)
 static void uploaded_and_gone(void)
 {
   always(SOURCE, 404);
-  ends(DX_E_GONE, "uploaded, but the service no longer knows it");
+  ends(DX_E_GONE, "uploaded, but the service no longer has it");
 }
 
 /* Two looks before it is registered again, a minute apart. */
@@ -1041,7 +1041,7 @@ static void what_is_gone_after_it_was_asked_about_is_for_people(void **state)
   (void)ask_again();
   fixture_drive(fixture.now_ms + MIN);
   script.to = INT_MAX;
-  ends(DX_E_GONE, "uploaded, but the service no longer knows it");
+  ends(DX_E_GONE, "uploaded, but the service no longer has it");
   counts(1, 1, 0);
 }
 

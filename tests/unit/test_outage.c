@@ -741,7 +741,7 @@ static void a_job_waits_longer_than_the_limit(void **state)
   fixture.processing_ms = 10 * 60 * MIN;
   fixture_drive(FIXTURE_BEGIN_MS + 5 * 60 * MIN);
   assert_string_equal(fixture.jobs[0]->message,
-                      "the extraction takes longer than ProcessingLimit");
+                      "the extraction is taking longer than ProcessingLimit");
   assert_int_equal(fixture.jobs[0]->message_code, DX_E_OVERDUE);
   assert_int_equal(fixture.notes[DX_NOTE_OVERDUE], 1);
   assert_int_equal(fixture_drive_to_end(), DX_OK);

@@ -177,8 +177,8 @@ static void failed_submission_has_the_sentence_of_its_code(void **state)
   says(job, "The chart was not extracted: it is too large for the service; "
             "print fewer pages at a time");
   job->submissions[0].code = DX_E_TAKEN;
-  says(job, DX_SENTENCE_ADMIN "the chart was not extracted: another file is in "
-                              "the place of its result");
+  says(job, DX_SENTENCE_ADMIN "the chart was not extracted: another file has "
+                              "the name of its result");
   dx_job_free(&job);
 }
 
@@ -194,7 +194,7 @@ static void submission_has_a_sentence_of_its_own(void **state)
   dx_submission_end(&job->submissions[0], DX_EV_FAIL, DX_E_TAKEN, "why");
   dx_submission_sentence(&job->submissions[0], text);
   assert_string_equal(text, DX_SENTENCE_ADMIN
-                      "another file is in the place of its result");
+                      "another file has the name of its result");
   dx_job_free(&job);
 }
 
@@ -242,7 +242,7 @@ static void ended_submissions_are_reworded_for_the_person(void **state)
   (void)snprintf(job->submissions[3].reason, DX_REASON_BYTES, "status 400");
   dx_job_reword(job);
   assert_string_equal(job->submissions[0].reason, DX_SENTENCE_ADMIN
-                      "another file is in the place of its result");
+                      "another file has the name of its result");
   assert_string_equal(job->submissions[1].reason,
                       "It is too large; print fewer pages at a time");
   assert_string_equal(job->submissions[2].reason,
