@@ -33,6 +33,11 @@ has 'docextract-notify starts with every desktop session' \
   "$(cat "$root"/usr/local/etc/xdg/autostart/docextract-notify.desktop)" \
   '^Exec=/usr/local/bin/docextract-notify$'
 check 'the command is there' [ -x "$root/usr/local/bin/docextract" ]
+is 'docextract-fhir is there, and others may run it' "$(
+  stat -c %a "$root/usr/local/bin/docextract-fhir"
+  "$root/usr/local/bin/docextract-fhir" --version)" \
+  "755
+docextract-fhir $(sed -n 's/^AC_INIT(.*\[\(.*\)\])$/\1/p' configure.ac)"
 # Nothing but docextractd reads a key or calls the service.
 loaded() # FILE: the libraries of HTTP and signatures that it names
 {

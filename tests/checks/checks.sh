@@ -16,7 +16,7 @@ found() # ARGUMENT...
   [ $? -le 1 ] || echo "grep $* failed"
 }
 
-directories='lib backend filter cli daemon notify sim doc tests'
+directories='lib backend filter cli daemon notify fhir sim doc tests'
 mapfile -t sources < <(find $directories -name '*.[ch]' | sort)
 
 includes() # LIBRARY PATTERN, FILES THAT MAY: no other file of lib/

@@ -7,7 +7,7 @@ set -u
 cd "$(dirname "$0")/../.." || exit 1
 . tests/helper/count.sh
 
-directories='lib backend filter cli daemon notify sim ppd tests debian doc'
+directories='lib backend filter cli daemon notify fhir sim ppd tests debian doc'
 documents=$(printf "%s\n" *.md doc/*.md)
 
 # --- doc/policy.md -----------------------------------------------------

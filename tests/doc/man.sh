@@ -9,7 +9,8 @@
 . "$(dirname "$0")/../cli/frame.sh"
 
 pages='docextract.1 docextract-sim.1 docextract.conf.5 docextract-results.5
-docextract-backend.7 todocextract.7 docextract-notify.1 docextractd.8'
+docextract-backend.7 todocextract.7 docextract-fhir.1 docextract-notify.1
+docextractd.8'
 
 source_of() # PAGE: one is made while building
 {
@@ -76,6 +77,8 @@ $(for v in $verbs; do "$program" "$v" --help; done)" | sort -u)
     $("$build/daemon/docextractd" --help | grep -oE -e '^  --[a-z-]+')
   explains_all 'every option' docextract-notify.1 -c \
     $("$build/notify/docextract-notify" --help | grep -oE -e '^  --[a-z-]+')
+  explains_all 'every option' docextract-fhir.1 \
+    $("$build/fhir/docextract-fhir" --help | grep -oE -e '^  --[a-z0-9-]+')
   explains_all 'every option' docextract-sim.1 \
     $("$sim" --help | grep -oE -e '^  --[a-z-]+')
   explains_all 'every fault' docextract-sim.1 $(sed -n \
@@ -138,6 +141,7 @@ statuses() # PAGE PREFIX HEADER SOURCE...
 }
 statuses docextract.1 EX_ sysexits.h "$top"/cli/*.c
 statuses docextractd.8 EX_ sysexits.h "$top"/daemon/*.c
+statuses docextract-fhir.1 EX_ sysexits.h "$top/fhir/docextract-fhir.in"
 statuses docextract-notify.1 EX_ sysexits.h "$top"/notify/*.c
 statuses docextract-sim.1 EX_ sysexits.h "$top"/sim/*.c
 statuses docextract-backend.7 CUPS_BACKEND_ cups/backend.h "$top"/backend/*.c

@@ -90,7 +90,7 @@ is 'the bill of materials is the same, elsewhere' \
 needed()
 {
   local deb
-  for deb in "$here"/docextract*_"$arch".deb; do
+  for deb in "$here"/docextract*.deb; do
     [[ $deb == *-dbgsym_* ]] ||
       dpkg-deb -f "$deb" Depends | tr ',' '\n' | sed 's/^ *//; s/ .*//'
   done | sort -u
