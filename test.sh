@@ -157,8 +157,8 @@ longest='long/power long/packages long/faults long/systemd long/walk long/kills
 long/model it/stages build/distcheck it/sigterm hostile/documents it/accepted
 it/pages build/unit it/patience crash/faults cli/jobs_test it/orphans
 crash/walk it/rows crash/power hostile/thirty it/auto it/types it/many
-long/corpus cli/cli_test long/hostile it/shared it/interrupted it/tokens
-hostile/service cli/status_test filter/whole_test it/text it/reruns
+long/corpus long/fhir cli/cli_test long/hostile it/shared it/interrupted
+it/tokens hostile/service cli/status_test filter/whole_test it/text it/reruns
 hostile/client it/notify it/on_result'
 
 # Reads lines of "BUILD FILE" and prints the tasks in this order.

@@ -7,4 +7,5 @@ fhir/docextract-fhir: $(srcdir)/fhir/docextract-fhir.in Makefile
 	sed 's/@PACKAGE_VERSION[@]/$(PACKAGE_VERSION)/' $(srcdir)/$@.in \
 	> $@.new && chmod +x $@.new && mv $@.new $@
 EXTRA_DIST += fhir/docextract-fhir.in tests/fhir/fhir_test.py \
-	tests/fhir/fhir_test.sh tests/fhir/generate.py
+	tests/fhir/fhir_test.sh tests/fhir/generate.py tests/fhir/parse_hl7.py \
+	tests/fhir/validate.mjs

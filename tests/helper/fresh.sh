@@ -47,6 +47,13 @@ chmod 755 "$dir"
 
 make_debian "$codename" "$machine" ca-certificates ${user:+sudo} \
   > "$log" 2>&1 || fail "debootstrap cannot make a Debian: $(tail -n 5 "$log")"
+# Registries may be reached through a proxy that this machine trusts.
+if compgen -G '/usr/local/share/ca-certificates/*.crt' > /dev/null; then
+  cp /usr/local/share/ca-certificates/*.crt \
+    "$machine/usr/local/share/ca-certificates/" &&
+    chroot "$machine" update-ca-certificates > "$log" 2>&1 ||
+    fail "the certificates of this machine cannot be added: $(cat "$log")"
+fi
 git -c safe.directory='*' clone -q . "$machine/srv/docextract" ||
   fail 'git cannot clone the tree'
 home=/root

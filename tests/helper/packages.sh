@@ -10,9 +10,11 @@ run_packages="cups cups-filters cups-client cups-ipp-utils ghostscript qpdf
 poppler-utils fonts-dejavu-core jq curl openssl mandoc"
 test_packages="xz-utils clang-format codespell git python3 python3-jsonschema
 dbus-daemon"
-# What only ./test.sh --long runs: tests/long/tidy.sh, valgrind.sh, and
-# metrics.sh.
-long_packages="clang-tidy valgrind prometheus"
+# What only ./test.sh --long runs: tests/long/tidy.sh, valgrind.sh, metrics.sh,
+# and fhir.sh.
+long_packages="clang-tidy valgrind prometheus python3-hl7"
+# Packages of others have node and npm in one.
+command -v npm > /dev/null || long_packages+=" nodejs npm"
 # Programs to print from, and a desktop. Without them tests/it/office.sh,
 # programs.sh, web.sh, and desktop.sh skip them, except in CI.
 program_packages="libreoffice-writer libreoffice-calc libreoffice-gtk3

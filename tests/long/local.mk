@@ -3,7 +3,8 @@
 
 EXTRA_DIST += tests/long/bench.sh tests/long/large.sh tests/long/analyzer.h tests/long/cases.sh tests/long/page.sh \
 	tests/long/consumers.sh tests/long/corpus.sh \
-	tests/long/documents.sh tests/long/faults.sh tests/long/kills.sh \
+	tests/long/documents.sh tests/long/faults.sh tests/long/fhir.sh \
+	tests/long/kills.sh \
 	tests/long/hostile.sh tests/long/metrics.sh tests/long/model.sh \
 	tests/long/rules.yml \
 	tests/long/packages.sh tests/long/power.sh tests/long/rate.sh \

@@ -99,9 +99,14 @@ is 'docextract-notify is a package of its own' "$(dpkg-deb -c \
   grep -oE '(autostart|bin|man1)/.+')" 'autostart/docextract-notify.desktop
 bin/docextract-notify
 man1/docextract-notify.1.gz'
+fhir=docextract-fhir_${version}_all.deb
+is 'docextract-fhir is one for every architecture' \
+  "$(dpkg-deb -c "$dir/build-$version/$fhir" | grep -oE '(bin|man1)/.+')" \
+  'bin/docextract-fhir
+man1/docextract-fhir.1.gz'
 build_packages "$next" -b
 
-make_machine
+make_machine "/root/$fhir"
 boot
 
 # --- from nothing to the first result ----------------------------------------
@@ -152,7 +157,7 @@ has 'filters, which are lp, read neither results' \
 has 'nor the spool' "$(as_lp ls /var/spool/docextract/jobs)" 'ermission denied'
 check 'but the configuration' as_lp test -r /etc/cups/docextract.conf
 
-# --- a directory that the unit hides ------------------------------------------
+# --- a directory that the unit hides, and OnResult ------------------------------
 
 config=/etc/cups/docextract.conf
 drop_in=/etc/systemd/system/docextractd.service.d/charts.conf
@@ -171,10 +176,23 @@ printf '[Service]\nProtectHome=tmpfs\nBindPaths=/home/charts\n' \
 on systemctl daemon-reload
 on systemctl restart docextractd
 check 'with that drop-in they are not' on docextract hello
+on apt-get -qy install "./$fhir" > "$dir/output" 2>&1 ||
+  give_up "docextract-fhir is installed: $(cat "$dir/output")"
+on install -d -o docextract -g docextract -m 2770 /srv/fhir
+options='--syslog --output /srv/fhir --mrn-system urn:oid:1.2.3'
+on sed -i "/<Service trial>/a \  OnResult /usr/bin/docextract-fhir $options" \
+  $config
+on systemctl reload docextractd
 on lp -d chart /usr/share/doc/docextract/examples/sample-chart.pdf > /dev/null
 until_true is_delivered
 has 'and are delivered there' "$(delivered)" '^/home/charts/.*\.job\.json$'
-on sed -i '/ResultsDir/d' $config
+is_converted() { compgen -G "$machine/srv/fhir/*.fhir.json" > /dev/null; }
+check 'docextract-fhir converts them, as the user of docextractd' \
+  until_true is_converted
+has 'with a patient' "$(cat "$machine"/srv/fhir/*.fhir.json)" 'urn:oid:1.2.3'
+is 'and only members of their group read them' \
+  "$(on sh -c 'stat -c "%a %G" /srv/fhir/*.json' | sort -u)" '640 docextract'
+on sed -i '/ResultsDir/d; /OnResult/d' $config
 rm "$machine$drop_in"
 on systemctl daemon-reload
 on systemctl restart docextractd
