@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """consume.py RESULTS INBOX: moves delivered results to INBOX.
 
-If it is killed and started again, no result is lost; see docextract-results(5)."""
+If it is killed and started again, no result is lost; see docextract-results(5).
+A result may arrive twice: identify documents by case ID and document ID."""
 import hashlib, json, os, sys
-
 results, inbox = sys.argv[1:]
 
 def take(case):

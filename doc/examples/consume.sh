@@ -1,6 +1,7 @@
 #!/bin/sh
 # consume.sh RESULTS INBOX - moves delivered results to INBOX. If it is killed
-# and started again, no result is lost; see docextract-results(5).
+# and started again, no result is lost; see docextract-results(5). A result may
+# arrive twice: identify documents by case ID and document ID.
 set -eu
 inbox=$(cd "$2" && pwd)
 cd "$1"
