@@ -13,9 +13,8 @@ libdx_a_SOURCES = \
 	lib/base/utf8.h lib/base/words.h \
 	\
 	lib/config/config.c lib/config/config.h lib/config/config_internal.h \
-	lib/config/lines.c lib/config/load.c \
-	lib/config/mistakes.c lib/config/parse.c lib/config/print.c \
-	lib/config/token_source.h lib/config/unit.c \
+	lib/config/load.c lib/config/parse.c lib/config/print.c \
+	lib/config/unit.c \
 	\
 	lib/print/bundle.c lib/print/bundle.h lib/print/device.c \
 	lib/print/device.h lib/print/mime.c lib/print/mime.h \

@@ -1,5 +1,5 @@
 /*
- * token.c - the current token: one reader for each source in token_source.h,
+ * token.c - the current token: one reader for each source in config.h,
  * and when the token is read again. jwt.c signs tokens.
  */
 #include "daemon/service/token.h"

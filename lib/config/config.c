@@ -2,8 +2,8 @@
  * config.c - the table of directives, and lookups in a loaded configuration.
  * The parser, the listing, the manual page, and tests use the rows; to add a
  * directive, add a row here and its field to struct dx_service or dx_config.
- * (The directives of token sources are in token_source.h.) Nothing is read,
- * checked or printed here.
+ * (The directives of token sources are in config.h.) Nothing is read, checked
+ * or printed here.
  */
 #include "lib/config/config_internal.h"
 
@@ -22,20 +22,20 @@ static const char token_words[] = DX_TOKEN_SOURCES(X);
 #define NEEDS(NAME, word, directive, ...) " '" word "' needs " #directive "."
 
 /* Where a directive may appear, and its field there. */
-#define GENERAL(name, TYPE, type, field, ...)     \
-  {                                               \
-    {name, false, true, type, __VA_ARGS__}, TYPE, \
-        offsetof(struct dx_config, field), 0      \
-  }
-#define SERVICE(name, TYPE, type, field, ...)        \
-  {                                                  \
-    {name, true, false, type, __VA_ARGS__}, TYPE, 0, \
-        offsetof(struct dx_service, field)           \
-  }
-#define BOTH(name, TYPE, type, field, ...)                                    \
+#define GENERAL(name, KIND, type, field, ...)                                 \
   {                                                                           \
-    {name, true, true, type, __VA_ARGS__}, TYPE,                              \
-        offsetof(struct dx_config, field), offsetof(struct dx_service, field) \
+    name, false, true, DX_VALUE_##KIND, offsetof(struct dx_config, field), 0, \
+        type, __VA_ARGS__                                                     \
+  }
+#define SERVICE(name, KIND, type, field, ...)                                  \
+  {                                                                            \
+    name, true, false, DX_VALUE_##KIND, 0, offsetof(struct dx_service, field), \
+        type, __VA_ARGS__                                                      \
+  }
+#define BOTH(name, KIND, type, field, ...)                                \
+  {                                                                       \
+    name, true, true, DX_VALUE_##KIND, offsetof(struct dx_config, field), \
+        offsetof(struct dx_service, field), type, __VA_ARGS__             \
   }
 
 /* Default, least and greatest value, words. */
@@ -45,7 +45,7 @@ static const char token_words[] = DX_TOKEN_SOURCES(X);
 #define WORDS(value, words) value, NULL, NULL, words
 
 /* clang-format off */
-const struct row config_rows[] = {
+const struct dx_directive config_rows[] = {
   GENERAL("SpoolDir", DIR_PATH, "path", spool_dir,
     DEFAULT("/var/spool/docextract"),
     "Directory for unfinished jobs, on a local disk (not tmpfs, FUSE, or a network); owned by the user that runs backends."),
@@ -61,8 +61,8 @@ const struct row config_rows[] = {
     "URL of the service: https, or http for this computer only."),
   SERVICE("Token", WORD, "word", token, WORDS("key", token_words),
     "Where tokens come from." DX_TOKEN_SOURCES(NEEDS)),
-#define X(NAME, word, directive, field, TYPE, type, help, ...)                 \
-  SERVICE(#directive, TYPE, type, field, NO_DEFAULT, help),
+#define X(NAME, word, directive, field, KIND, type, help, ...)                 \
+  SERVICE(#directive, KIND, type, field, NO_DEFAULT, help),
   DX_TOKEN_SOURCES(X)
 #undef X
   SERVICE("TokenAlgorithm", WORD, "word", token_algorithm,
@@ -128,29 +128,29 @@ _Static_assert(ROW_COUNT <= DX_DIRECTIVES_MAX, "struct dx_lines is too small");
 
 const struct dx_directive *dx_directive(size_t n)
 {
-  return n < ROW_COUNT ? &config_rows[n].public : NULL;
+  return n < ROW_COUNT ? &config_rows[n] : NULL;
 }
 
-const struct row *config_find_row(const char *name, size_t len)
+const struct dx_directive *config_find_row(const char *name, size_t len)
 {
-  const struct row *row;
+  const struct dx_directive *row;
 
   for (row = config_rows; row < config_rows + ROW_COUNT; row++)
-    if (strlen(row->public.name) == len &&
-        strncasecmp(row->public.name, name, len) == 0)
+    if (strlen(row->name) == len && strncasecmp(row->name, name, len) == 0)
       return row;
   return NULL;
 }
 
 void *config_field(const struct dx_config *config,
-                   const struct dx_service *service, const struct row *row)
+                   const struct dx_service *service,
+                   const struct dx_directive *row)
 {
   return service != NULL ? (char *)service + row->service_offset
                          : (char *)config + row->general_offset;
 }
 
 const struct dx_token_source_info dx_token_sources[DX_TOKEN_SOURCE_COUNT] = {
-#define X(NAME, word, directive, field, TYPE, type, help, limit_s, advice, \
+#define X(NAME, word, directive, field, KIND, type, help, limit_s, advice, \
           ...)                                                             \
   {word, #directive, limit_s, advice},
     DX_TOKEN_SOURCES(X)

@@ -19,7 +19,7 @@
 
 #include "lib/base/buf.h"
 #include "lib/base/err.h"
-#include "lib/config/token_source.h"
+#include "lib/base/policy.h"
 
 /* JWS algorithms, RFC 7518 section 3.1 and RFC 8037. "none" is not permitted.
  */
@@ -38,6 +38,55 @@ enum dx_algorithm {
 
 extern const char *const dx_algorithm_names[DX_ALG_COUNT];
 
+/*
+ * The only list of token sources: the parser, the manual page, struct
+ * dx_service, and `docextract hello` take all information about a source from
+ * its row. Besides its row, a new source needs only its reader.
+ *
+ *   NAME       of its DX_TOKEN_ constant
+ *   word       after Token in the configuration
+ *   directive  that the source needs
+ *   field      in struct dx_service: the value of the directive
+ *   KIND, type of the directive, as in struct dx_directive
+ *   help       for the directive: one sentence
+ *   limit_s    longest wait for the source; 0: it does not wait
+ *   advice     what to check when the service refuses the token
+ *   reader     the function in daemon/service/token.c that gets the token
+ */
+/* clang-format off */
+#define DX_TOKEN_SOURCES(X)                                                  \
+  X(KEY, "key", TokenKeyFile, token_key_file, KEY_PATH, "path",              \
+    "The key that signs tokens: a secret for HS algorithms, a private key "  \
+    "in PEM format for the others.",                                         \
+    0, "check TokenAlgorithm, TokenKeyFile, TokenKeyID and TokenClaim",      \
+    token_read_key)                                                          \
+  X(FILE, "file", TokenFile, token_file, KEY_PATH, "path",                   \
+    "File that contains the token; read again when it changes.",             \
+    0, "check the token in TokenFile",                                       \
+    token_read_file)                                                         \
+  X(COMMAND, "command", TokenCommand, token_command, COMMAND, "command",     \
+    "Program and arguments that print a token; run without a shell.",        \
+    DX_TOKEN_COMMAND_S, "check what TokenCommand prints",                    \
+    token_read_command)
+/* clang-format on */
+
+enum dx_token_source {
+#define X(NAME, ...) DX_TOKEN_##NAME,
+  DX_TOKEN_SOURCES(X)
+#undef X
+      DX_TOKEN_SOURCE_COUNT
+};
+
+struct dx_token_source_info {
+  const char *word;
+  const char *directive;
+  int limit_s;
+  const char *advice;
+};
+
+extern const struct dx_token_source_info
+    dx_token_sources[DX_TOKEN_SOURCE_COUNT];
+
 enum dx_completion {
   DX_COMPLETION_AUTO,
   DX_COMPLETION_EXTRACTED,
@@ -52,41 +101,43 @@ enum dx_sandbox { DX_SANDBOX_IS_REQUIRED, DX_SANDBOX_IS_OPTIONAL };
 struct dx_items {
   size_t count;
   struct dx_item {
-    char *name;
-    char *value; /* NULL: only a name */
+    const char *name;
+    const char *value; /* NULL: only a name */
     int line;
   } items[DX_ITEMS_MAX];
 };
 
-/* The line that sets each row of dx_directive(); 0: default. */
+/* The line that sets each row of dx_directive(), and its value as written;
+ * 0, NULL: default. */
 #define DX_DIRECTIVES_MAX 32
 struct dx_lines {
-  int of[DX_DIRECTIVES_MAX];
+  int line[DX_DIRECTIVES_MAX];
+  const char *text[DX_DIRECTIVES_MAX];
 };
 
 struct dx_service {
-  char *name; /* section name: letters, digits, '-', '_', '.'; <= 64 */
-  int line;   /* of its section, for messages */
+  const char *name; /* section name: letters, digits, '-', '_', '.'; <= 64 */
+  int line;         /* of its section, for messages */
   struct dx_lines lines;
-  char *base_url; /* https://..., no trailing '/', no query, no user */
-  char *host;     /* of base_url, lower case; IPv6 without brackets */
-  int port;       /* of base_url, the scheme's default when not given */
+  const char *base_url; /* https://..., no trailing '/', no query, no user */
+  char *host;           /* of base_url, lower case; IPv6 without brackets */
+  int port;             /* of base_url, the scheme's default when not given */
   enum dx_token_source token;
-#define X(NAME, word, directive, field, ...) char *field;
+#define X(NAME, word, directive, field, ...) const char *field;
   DX_TOKEN_SOURCES(X) /* NULL when not given */
 #undef X
   enum dx_algorithm token_algorithm;
-  char *token_key_id; /* NULL when not given */
+  const char *token_key_id; /* NULL when not given */
   struct dx_items claims;
   int64_t token_lifetime_ms;
-  char *ca_file;
-  char *proxy;
+  const char *ca_file;
+  const char *proxy;
   /* none: any; lower case, IPv6 without brackets */
   struct dx_items storage_hosts;
   double api_rate; /* calls per second */
   enum dx_completion completion;
-  char *on_result; /* program and arguments; NULL when not given */
-  char *separator_page;
+  const char *on_result; /* program and arguments; NULL when not given */
+  const char *separator_page;
   enum dx_on_error on_document_error;
   int64_t processing_limit_ms;
   int64_t keep_unfinished_ms;
@@ -96,18 +147,20 @@ struct dx_service {
   int64_t filter_time_limit_ms;
   enum dx_file_names file_names;
   enum dx_sandbox sandbox;
-  char *results_dir; /* never NULL: the general one when not given */
+  const char *results_dir; /* never NULL: the general one when not given */
 };
 
 struct dx_config {
   char *path;            /* of the file */
   struct dx_lines lines; /* outside of sections */
-  char *spool_dir;
-  char *results_dir;
+  const char *spool_dir;
+  const char *results_dir;
   int64_t keep_jobs_ms;
-  char *status_socket;
+  const char *status_socket;
   struct dx_service *services;
   size_t service_count;
+  struct dx_buf text; /* of the file: the values are parts of it */
+  char *default_results_dir;
 };
 
 /* The path of the default file: $CUPS_SERVERROOT/docextract.conf if cupsd has
@@ -199,16 +252,38 @@ void dx_config_print_anonymous(const struct dx_config *config, FILE *out);
  */
 char *dx_config_next_line(char **text, int *line, char **ret_value);
 
-/* One row of the table, for the manual and the tests. */
+/* How the value of a directive is read. */
+enum dx_value_kind {
+  DX_VALUE_DIR_PATH,
+  DX_VALUE_FILE_PATH,
+  DX_VALUE_KEY_PATH, /* of a file with a secret */
+  DX_VALUE_SOCKET_PATH,
+  DX_VALUE_URL,
+  DX_VALUE_PROXY,
+  DX_VALUE_TEXT,
+  DX_VALUE_COMMAND,
+  DX_VALUE_CLAIM, /* these two may be repeated: struct dx_items */
+  DX_VALUE_HOST,
+  DX_VALUE_WORD, /* from here on, an amount, or a word of a list */
+  DX_VALUE_NUMBER,
+  DX_VALUE_DURATION,
+  DX_VALUE_SIZE,
+  DX_VALUE_COUNT
+};
+
+/* One row of the table. */
 struct dx_directive {
   const char *name;
-  bool in_service;      /* may appear inside <Service> */
-  bool in_general;      /* may appear outside */
-  const char *type;     /* "path", "duration", "number", "word", ... */
-  const char *fallback; /* the default as it would be written, or NULL */
-  const char *least;    /* as written, or NULL */
+  bool in_service; /* may appear inside <Service> */
+  bool in_general; /* may appear outside */
+  enum dx_value_kind kind;
+  size_t general_offset; /* of its field in struct dx_config */
+  size_t service_offset; /* in struct dx_service */
+  const char *type;      /* for the manual: "path", "duration", ... */
+  const char *fallback;  /* the default as it would be written, or NULL */
+  const char *least;     /* as written, or NULL */
   const char *most;
-  const char *words; /* of type "word": each with a blank after it */
+  const char *words; /* of WORD: each with a blank after it */
   const char *help;
 };
 

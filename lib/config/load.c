@@ -1,8 +1,7 @@
 /*
- * load.c - reads docextract.conf: opens the file, recognizes directives and
- * sections, checks where they may appear, applies defaults, and frees the
- * configuration. parse.c interprets the values of directives; mistakes.c
- * reports mistakes.
+ * load.c - reads docextract.conf: opens the file, cuts it into lines,
+ * recognizes directives and sections, checks where they may appear, and frees
+ * the configuration. parse.c interprets the values of directives.
  */
 #include "lib/config/config_internal.h"
 
@@ -13,7 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "lib/base/fs.h"
@@ -21,251 +19,284 @@
 #define FILE_MAX_BYTES 1048576
 #define SERVICES_MAX 100
 #define SERVICE_NAME_MAX 64
+#define BLANKS " \t\n\v\f\r"
+
+/* ---- lines ---- */
+
+static void cut_blanks(char *text)
+{
+  size_t len = strlen(text);
+
+  while (len > 0 && strchr(BLANKS, text[len - 1]) != NULL)
+    text[--len] = '\0';
+}
+
+/* Only the first '#' is special: it begins a comment, or is the character
+ * itself if it is written as "\#". */
+static void cut_comment(char *line)
+{
+  char *hash = strchr(line, '#');
+
+  if (hash != NULL && hash > line && hash[-1] == '\\') {
+    memmove(hash - 1, hash, strlen(hash) + 1);
+  } else if (hash != NULL) {
+    *hash = '\0';
+    cut_blanks(line);
+  }
+}
+
+/*
+ * The syntax is that of CUPS's configuration files. cupsFileGetConf() of
+ * libcups reads the same (tests/unit/test_config.c compares the two), but
+ * truncates long lines silently, and needs libcups, with its twenty libraries,
+ * in every program.
+ */
+char *dx_config_next_line(char **text, int *line, char **ret_value)
+{
+  char *name, *end, *value;
+  size_t len;
+
+  do { /* a line ends with CR, LF, or both */
+    if (**text == '\0')
+      return NULL;
+    ++*line;
+    name = *text;
+    end = name + strcspn(name, "\r\n");
+    *text = end + (end[0] == '\r' && end[1] == '\n') + (end[0] != '\0');
+    *end = '\0';
+    cut_comment(name);
+    name += strspn(name, BLANKS);
+  } while (*name == '\0');
+  end = name + strcspn(name, BLANKS);
+  value = end + strspn(end, BLANKS);
+  len = strlen(value);
+  *end = '\0';
+  *ret_value = NULL;
+  if (len == 0 || (name[0] == '<' && value[len - 1] != '>'))
+    return name;
+  if (name[0] == '<') /* a section */
+    value[len - 1] = '\0';
+  cut_blanks(value);
+  *ret_value = value;
+  return name;
+}
 
 /* ---- directives ---- */
 
-static enum dx_code directive(struct parser *p, const char *name,
-                              const char *value, struct dx_err *err)
+/* A line may be a misplaced key, and others read the messages: its words are
+ * not repeated. */
+static void unknown_directive(struct parser *p, const char *name)
 {
-  bool inside = p->service != NULL;
-  const struct row *row = config_find_row(name, strlen(name));
-  int *seen;
+  size_t len = strcspn(name, "=:"), i;
+  const struct dx_directive *row = config_find_row(name, len);
+  struct dx_buf possible = {0};
 
-  if (row == NULL)
-    return config_unknown(p, name, err);
-  if (inside && !row->public.in_service)
-    return config_bad(p, err, "%s belongs outside of <Service>",
-                      row->public.name);
-  if (!inside && !row->public.in_general)
-    return config_bad(p, err, "%s belongs in a <Service NAME> section",
-                      row->public.name);
-  seen = &config_lines_of(p)->of[row - config_rows];
-  if (*seen > 0 && row->type != CLAIM && row->type != HOST)
-    return config_bad(p, err, "%s appears twice, first in line %d; remove one",
-                      row->public.name, *seen);
-  *seen = p->line;
-  return config_take_value(p, row, value, err);
+  if (row != NULL) {
+    config_bad(p, "write '%s VALUE', with a blank instead of '%c'", row->name,
+               name[len]);
+    return;
+  }
+  if (strcasecmp(name, "Service") == 0) {
+    config_bad(p, "a section begins with <Service NAME>");
+    return;
+  }
+  for (i = 0; (row = dx_directive(i)) != NULL; i++)
+    if (p->service != NULL ? row->in_service : row->in_general)
+      dx_buf_printf(&possible, "%s%s", possible.len > 0 ? ", " : "", row->name);
+  config_bad(p, "unknown directive; possible here: %s%s",
+             dx_buf_text(&possible),
+             p->service != NULL ? "" : ", <Service NAME>");
+  dx_buf_release(&possible);
+}
+
+static void read_directive(struct parser *p, const char *name, char *value)
+{
+  const struct dx_directive *row = config_find_row(name, strlen(name));
+  int *line;
+
+  if (row == NULL) {
+    unknown_directive(p, name);
+    return;
+  }
+  line = &config_lines_of(p)->line[row - dx_directive(0)];
+  if (p->service != NULL && !row->in_service) {
+    config_bad(p, "%s belongs outside of <Service>", row->name);
+  } else if (p->service == NULL && !row->in_general) {
+    config_bad(p, "%s belongs in a <Service NAME> section", row->name);
+  } else if (*line > 0 && row->kind != DX_VALUE_CLAIM &&
+             row->kind != DX_VALUE_HOST) {
+    config_bad(p, "%s appears twice, first in line %d; remove one", row->name,
+               *line);
+  } else {
+    *line = p->line;
+    config_take_value(p, row, value);
+  }
 }
 
 /* ---- sections ---- */
 
-static enum dx_code check_name(const struct parser *p, const char *name,
-                               struct dx_err *err)
-{
-  const struct dx_service *other;
-
-  if (name == NULL || name[0] == '\0')
-    return config_bad(p, err, "a section begins with <Service NAME>");
-  if (strlen(name) > SERVICE_NAME_MAX ||
-      strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-                   "0123456789-_.") < strlen(name))
-    return config_bad(p, err,
-                      "the name of a service may have letters, digits, '-', "
-                      "'_', and '.', at most %d",
-                      SERVICE_NAME_MAX);
-  other = dx_config_service(p->config, name);
-  if (other != NULL)
-    return config_bad(p, err,
-                      "<Service %s> appears twice, first in line %d; rename or "
-                      "remove one",
-                      name, other->line);
-  return DX_OK;
-}
-
 /* A section with an invalid name is read, too, to find its other mistakes. */
-static enum dx_code open_section(struct parser *p, const char *name,
-                                 struct dx_err *err)
+static void open_section(struct parser *p, const char *name)
 {
   struct dx_config *config = p->config;
-  enum dx_code code = DX_OK;
+  const struct dx_service *other =
+      name != NULL ? dx_config_service(config, name) : NULL;
+  int before = p->mistakes;
 
   if (p->service != NULL)
-    code = config_bad(p, err,
-                      "<Service> inside of a <Service>; close the one from "
-                      "line %d with </Service>",
-                      p->service->line);
-  if (code == DX_OK)
-    code = check_name(p, name, err);
-  if (code == DX_E_CONFIG) {
-    code = config_note_mistake(p, code, err);
+    config_bad(p,
+               "<Service> inside of a <Service>; close the one from line %d "
+               "with </Service>",
+               p->service->line);
+  else if (name == NULL || name[0] == '\0')
+    config_bad(p, "a section begins with <Service NAME>");
+  else if (strlen(name) > SERVICE_NAME_MAX ||
+           strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                        "0123456789-_.") < strlen(name))
+    config_bad(p,
+               "the name of a service may have letters, digits, '-', '_', and "
+               "'.', at most %d",
+               SERVICE_NAME_MAX);
+  else if (other != NULL)
+    config_bad(p,
+               "<Service %s> appears twice, first in line %d; rename or remove "
+               "one",
+               name, other->line);
+  if (p->mistakes > before)
     name = "?";
-  }
   p->service = NULL;
   p->mistakes_before = p->mistakes;
-  p->is_foreign = config->service_count >= SERVICES_MAX;
-  if (code == DX_OK && p->is_foreign)
-    return config_bad(p, err, "more than %d services; remove some",
-                      SERVICES_MAX);
-  if (code != DX_OK)
-    return code;
+  p->is_foreign = config->service_count == SERVICES_MAX;
+  if (p->is_foreign) {
+    config_bad(p, "more than %d services; remove some", SERVICES_MAX);
+    return;
+  }
   p->service = &config->services[config->service_count++];
   p->service->line = p->line;
-  return config_set_text(name, &p->service->name, err);
+  p->service->name = name;
 }
 
 static bool has_line(const struct dx_service *s, const char *directive)
 {
-  return s->lines
-             .of[config_find_row(directive, strlen(directive)) - config_rows] !=
-         0;
+  const struct dx_directive *row =
+      config_find_row(directive, strlen(directive));
+
+  return s->lines.line[row - dx_directive(0)] != 0;
 }
 
 /* Checks that a section has all required lines. */
-static enum dx_code check_section(const struct parser *p, struct dx_err *err)
+static void check_section(struct parser *p)
 {
   const struct dx_service *s = p->service;
-  const struct dx_token_source_info *info;
+  const char *needed = dx_token_sources[s->token].directive;
   int i;
 
   if (s->name[0] == '?')
-    return DX_OK; /* the beginning of the section is not certain */
+    return; /* the beginning of the section is not certain */
   if (!has_line(s, "BaseURL"))
-    return config_bad(p, err, "<Service %s> needs BaseURL", s->name);
-  if (p->mistakes > p->mistakes_before)
-    return DX_OK; /* the rest may be there, on a wrong line */
-  if (has_line(s, dx_token_sources[s->token].directive))
-    return DX_OK;
+    config_bad(p, "<Service %s> needs BaseURL", s->name);
+  if (p->mistakes > p->mistakes_before || has_line(s, needed))
+    return; /* what is missing may be there, on a wrong line */
   /* With the directive of another source, the Token line may be missing. */
-  for (i = 0; !has_line(s, "Token") && i < DX_TOKEN_SOURCE_COUNT; i++) {
-    info = &dx_token_sources[i];
-    if (has_line(s, info->directive))
-      return config_bad(p, err,
-                        "<Service %s> needs the line 'Token %s', for its %s",
-                        s->name, info->word, info->directive);
-  }
-  return config_bad(p, err, "<Service %s> needs %s", s->name,
-                    dx_token_sources[s->token].directive);
+  for (i = 0; !has_line(s, "Token") && i < DX_TOKEN_SOURCE_COUNT; i++)
+    if (has_line(s, dx_token_sources[i].directive)) {
+      config_bad(p, "<Service %s> needs the line 'Token %s', for its %s",
+                 s->name, dx_token_sources[i].word,
+                 dx_token_sources[i].directive);
+      return;
+    }
+  config_bad(p, "<Service %s> needs %s", s->name, needed);
 }
 
-static enum dx_code close_section(struct parser *p, struct dx_err *err)
+static void close_section(struct parser *p)
 {
-  enum dx_code code;
-
-  if (p->service == NULL)
-    return config_bad(p, err, "</Service> without <Service NAME>");
-  code = config_apply_fallbacks(p, err);
-  if (code == DX_OK)
-    code = check_section(p, err);
+  if (p->service == NULL) {
+    config_bad(p, "</Service> without <Service NAME>");
+    return;
+  }
+  config_apply_fallbacks(p);
+  check_section(p);
   p->service = NULL;
-  return code;
 }
 
 /* Skips a section of another type, whose lines would all be reported. */
-static enum dx_code foreign_section(struct parser *p, const char *name,
-                                    struct dx_err *err)
+static void foreign_section(struct parser *p, bool closes)
 {
-  bool closes = name[1] == '/';
-
   if (closes && p->is_foreign) {
     p->is_foreign = false;
-    return DX_OK;
+  } else if (closes && p->service != NULL) {
+    close_section(p);
+    config_bad(p, "a section ends with </Service>");
+  } else {
+    p->is_foreign = !closes;
+    config_bad(p, "unknown section; use <Service NAME>");
   }
-  if (closes && p->service != NULL) {
-    enum dx_code code = close_section(p, err);
-
-    code = config_note_mistake(p, code, err);
-    return code == DX_OK ? config_bad(p, err, "a section ends with </Service>")
-                         : code;
-  }
-  p->is_foreign = !closes;
-  return config_is_repeatable(name + 1)
-             ? config_bad(p, err, "unknown section '%s'; use <Service NAME>",
-                          name)
-             : config_bad(p, err, "unknown section; use <Service NAME>");
 }
 
-/* ---- lines ---- */
+/* ---- the whole ---- */
 
-static enum dx_code read_line(struct parser *p, const char *name,
-                              const char *value, struct dx_err *err)
+static void read_line(struct parser *p, const char *name, char *value)
 {
   if (strncmp(name, "-----", 5) == 0) {
     /* Skip everything between such lines: no message may repeat a key. */
     p->is_foreign = !p->is_foreign;
-    return p->is_foreign
-               ? config_bad(p, err,
-                            "keys and certificates do not belong here; put "
-                            "them into files of their own, and name those with "
-                            "TokenKeyFile and CAFile")
-               : DX_OK;
+    if (p->is_foreign)
+      config_bad(p, "keys and certificates do not belong here; put them into "
+                    "files of their own, and name those with TokenKeyFile and "
+                    "CAFile");
+  } else if (strcasecmp(name, "<Service") == 0 ||
+             strcasecmp(name, "<Service>") == 0) {
+    open_section(p, value);
+  } else if (name[0] == '<' &&
+             (p->is_foreign || strcasecmp(name, "</Service>") != 0)) {
+    foreign_section(p, name[1] == '/');
+  } else if (name[0] == '<') {
+    close_section(p);
+  } else if (!p->is_foreign) {
+    read_directive(p, name, value);
   }
-  if (strcasecmp(name, "<Service") == 0 || strcasecmp(name, "<Service>") == 0)
-    return open_section(p, value, err);
-  if (name[0] == '<' && (p->is_foreign || strcasecmp(name, "</Service>") != 0))
-    return foreign_section(p, name, err);
-  if (name[0] == '<')
-    return close_section(p, err);
-  return p->is_foreign ? DX_OK : directive(p, name, value, err);
 }
 
 /* Checks that the content is text, with lines that a user may have written. */
-static enum dx_code check_bytes(struct parser *p, const struct dx_buf *content,
-                                struct dx_err *err)
+static void check_bytes(struct parser *p, const char *bytes, size_t size)
 {
-  const char *bytes = content->data;
   size_t len = 0, i;
 
   p->line = 1;
-  /* A byte order mark, which some editors add invisibly. */
-  if (content->len > 2 && memcmp(bytes, "\xEF\xBB\xBF", 3) == 0)
-    return config_bad(p, err,
-                      "there is a byte order mark before the first line; "
-                      "save the file as UTF-8 without one");
-  if (content->len > 1 &&
-      (memcmp(bytes, "\xFF\xFE", 2) == 0 || memcmp(bytes, "\xFE\xFF", 2) == 0))
-    return config_bad(p, err, "the file is UTF-16; save it as UTF-8");
-  for (i = 0; i < content->len; i++) {
-    if (bytes[i] == '\0')
-      return config_bad(p, err, "there is a NUL byte; remove it");
+  if (size > 2 && memcmp(bytes, "\xEF\xBB\xBF", 3) == 0)
+    config_bad(p, "there is a byte order mark before the first line; save the "
+                  "file as UTF-8 without one");
+  else if (size > 1 && (memcmp(bytes, "\xFF\xFE", 2) == 0 ||
+                        memcmp(bytes, "\xFE\xFF", 2) == 0))
+    config_bad(p, "the file is UTF-16; save it as UTF-8");
+  for (i = 0; p->mistakes == 0 && i < size; i++) {
     /* A line may end with CR, LF or both. */
     p->line += bytes[i] == '\r' ||
                (bytes[i] == '\n' && (i == 0 || bytes[i - 1] != '\r'));
     len = bytes[i] == '\n' || bytes[i] == '\r' ? 0 : len + 1;
-    if (len > LINE_BYTES - 2)
-      return config_bad(p, err, "the line is longer than %d bytes; shorten it",
-                        LINE_BYTES - 2);
+    if (bytes[i] == '\0')
+      config_bad(p, "there is a NUL byte; remove it");
+    else if (len > LINE_BYTES - 2)
+      config_bad(p, "the line is longer than %d bytes; shorten it",
+                 LINE_BYTES - 2);
   }
   p->line = 0;
-  return DX_OK;
 }
 
-/* Mistakes that are known only at the end. */
-static enum dx_code end_lines(struct parser *p, struct dx_err *err)
+static void read_text(struct parser *p, char *text)
 {
-  enum dx_code code = DX_OK;
+  char *name, *value;
 
+  while ((name = dx_config_next_line(&text, &p->line, &value)) != NULL)
+    read_line(p, name, value);
   if (p->service != NULL)
-    code = config_bad(p, err,
-                      "<Service %s> of line %d is not closed; add </Service>",
-                      p->service->name, p->service->line);
-  else if (p->config->service_count == 0 && p->mistakes == 0)
-    code = dx_fail(err, DX_E_CONFIG, 0,
-                   "%s: no service; add a section <Service default> with "
-                   "BaseURL and TokenKeyFile",
-                   p->path);
-  code = config_note_mistake(p, code, err);
-  if (code == DX_OK && p->mistakes > 0 && !p->takes_mistakes) {
-    *err = p->first;
-    code = DX_E_CONFIG;
-  }
-  return code;
-}
-
-static enum dx_code read_file(struct parser *p, int fd, struct dx_err *err)
-{
-  struct dx_buf content = {0};
-  enum dx_code code = dx_fs_read_fd(fd, p->path, FILE_MAX_BYTES, &content, err);
-  char *text = content.data, *name, *value;
-
-  if (code == DX_OK && content.len > 0)
-    code = check_bytes(p, &content, err);
-  while (code == DX_OK && text != NULL &&
-         (name = dx_config_next_line(&text, &p->line, &value)) != NULL)
-    code = config_note_mistake(p, read_line(p, name, value, err), err);
-  if (code == DX_OK)
-    code = end_lines(p, err);
-  dx_buf_release(&content);
-  return code;
+    config_bad(p, "<Service %s> of line %d is not closed; add </Service>",
+               p->service->name, p->service->line);
+  p->service = NULL;
+  p->line = 0;
+  if (p->config->service_count == 0 && p->mistakes == 0)
+    config_bad(p, "no service; add a section <Service default> with BaseURL "
+                  "and TokenKeyFile");
 }
 
 /* ---- the file ---- */
@@ -300,42 +331,85 @@ static enum dx_code open_file(const char *path, int *ret_fd, struct dx_err *err)
   return wrong == NULL ? DX_OK : dx_fail(err, DX_E_CONFIG, 0, "%s", wrong);
 }
 
-/* Checks and defaults that depend on the whole file. */
-static enum dx_code finish(struct parser *p, struct dx_err *err)
+static enum dx_code read_file(struct parser *p, struct dx_err *err)
 {
-  struct dx_config *config = p->config;
-  enum dx_code code = config_apply_fallbacks(p, err);
-  const char *unfit;
-  size_t i;
+  struct dx_buf *text = &p->config->text;
+  int fd = -1;
+  enum dx_code code = open_file(p->path, &fd, err);
 
-  if (code == DX_OK && config->results_dir == NULL &&
-      asprintf(&config->results_dir, "%s/results", config->spool_dir) < 0) {
-    config->results_dir = NULL;
-    return dx_fail_nomem(err);
-  }
-  for (i = 0; code == DX_OK && i < config->service_count; i++)
-    if (config->services[i].results_dir == NULL)
-      code = config_set_text(config->results_dir,
-                             &config->services[i].results_dir, err);
+  if (code == DX_OK)
+    code = dx_fs_read_fd(fd, p->path, FILE_MAX_BYTES, text, err);
+  if (fd >= 0)
+    (void)close(fd);
   if (code != DX_OK)
     return code;
-  p->line = config->lines.of[0]; /* SpoolDir's */
-  unfit = dx_fs_unfit(config->spool_dir);
-  if (unfit != NULL)
-    return config_bad(
-        p, err, "SpoolDir '%s' is on %s; choose a directory on a local disk",
-        config->spool_dir, unfit);
-  return DX_OK;
+  dx_buf_puts(text, ""); /* an empty file */
+  if (!dx_buf_ok(text))
+    return dx_fail_nomem(err);
+  check_bytes(p, text->data, text->len);
+  if (p->mistakes == 0) {
+    read_text(p, text->data);
+    return DX_OK;
+  }
+  *err = p->first;
+  return DX_E_CONFIG;
 }
 
-const char *dx_config_path(void)
+/* Checks and defaults that depend on the whole file. */
+static enum dx_code finish(struct parser *p, bool takes_mistakes,
+                           struct dx_err *err)
 {
-  static char path[PATH_MAX];
-  const char *root = getenv("CUPS_SERVERROOT");
+  struct dx_config *config = p->config;
+  struct dx_service *s = config->services;
+  const char *unfit;
 
-  (void)snprintf(path, sizeof(path), "%s/docextract.conf",
-                 root != NULL && root[0] == '/' ? root : DX_SERVERROOT);
-  return path;
+  config_apply_fallbacks(p);
+  if (asprintf(&config->default_results_dir, "%s/results", config->spool_dir) <
+      0) {
+    config->default_results_dir = NULL;
+    return dx_fail_nomem(err);
+  }
+  if (config->results_dir == NULL)
+    config->results_dir = config->default_results_dir;
+  for (; s < config->services + config->service_count; s++) {
+    if (s->base_url != NULL && s->host == NULL)
+      return dx_fail_nomem(err);
+    if (s->results_dir == NULL)
+      s->results_dir = config->results_dir;
+  }
+  unfit = dx_fs_unfit(config->spool_dir);
+  if (unfit != NULL) {
+    p->line = config->lines.line[0]; /* SpoolDir's */
+    config_bad(p, "SpoolDir '%s' is on %s; choose a directory on a local disk",
+               config->spool_dir, unfit);
+  }
+  if (p->mistakes == 0 || (takes_mistakes && unfit == NULL))
+    return DX_OK;
+  *err = p->first;
+  return DX_E_CONFIG;
+}
+
+static enum dx_code read_config(struct parser *p, bool takes_mistakes,
+                                struct dx_config **ret_config,
+                                struct dx_err *err)
+{
+  struct dx_config *config = calloc(1, sizeof(*config));
+  enum dx_code code;
+
+  if (config == NULL)
+    return dx_fail_nomem(err);
+  p->config = config;
+  config->path = strdup(p->path);
+  config->services = calloc(SERVICES_MAX, sizeof(*config->services));
+  code = config->path == NULL || config->services == NULL ? dx_fail_nomem(err)
+                                                          : read_file(p, err);
+  if (code == DX_OK)
+    code = finish(p, takes_mistakes, err);
+  if (code == DX_OK)
+    *ret_config = config;
+  else
+    dx_config_free(&config);
+  return code;
 }
 
 enum dx_code dx_config_load(const char *path, struct dx_config **ret_config,
@@ -344,40 +418,15 @@ enum dx_code dx_config_load(const char *path, struct dx_config **ret_config,
   return dx_config_check(path, ret_config, NULL, err);
 }
 
-static enum dx_code read_config(struct parser *p, struct dx_config **ret_config,
-                                struct dx_err *err)
-{
-  int fd = -1;
-  enum dx_code code;
-
-  p->config = calloc(1, sizeof(*p->config));
-  if (p->config == NULL)
-    return dx_fail_nomem(err);
-  p->config->path = strdup(p->path);
-  p->config->services = calloc(SERVICES_MAX, sizeof(*p->config->services));
-  code = p->config->path == NULL || p->config->services == NULL
-             ? dx_fail_nomem(err)
-             : open_file(p->path, &fd, err);
-  if (code == DX_OK)
-    code = read_file(p, fd, err);
-  if (fd >= 0)
-    (void)close(fd);
-  if (code == DX_OK)
-    code = finish(p, err);
-  if (code == DX_OK)
-    *ret_config = p->config;
-  else
-    dx_config_free(&p->config);
-  return code;
-}
-
 enum dx_code dx_config_check(const char *path, struct dx_config **ret_config,
                              struct dx_config_notes *notes, struct dx_err *err)
 {
   struct parser p = {.path = path, .notes = notes};
   struct dx_err why = {DX_OK, 0, ""};
-  enum dx_code code = read_config(&p, ret_config, &why);
+  enum dx_code code = read_config(&p, false, ret_config, &why);
 
+  if (notes != NULL)
+    notes->mistake_count = p.mistakes;
   if (code == DX_OK)
     return DX_OK;
   if (notes == NULL && p.mistakes > 1)
@@ -391,57 +440,43 @@ enum dx_code dx_config_read_anyway(const char *path,
                                    struct dx_config **ret_config,
                                    struct dx_err *err)
 {
-  struct parser p = {.path = path, .takes_mistakes = true};
+  struct parser p = {.path = path};
+  struct dx_err why;
+  enum dx_code code = read_config(&p, true, ret_config, &why);
 
-  return read_config(&p, ret_config, err);
+  return code == DX_OK ? DX_OK
+                       : dx_fail(err, code, why.sys_errno, "%s", why.text);
 }
 
-/* Frees the values of a service, or, if it is NULL, those outside. */
-static void release_values(struct dx_config *config, struct dx_service *service)
+void dx_config_notes_release(struct dx_config_notes *notes)
 {
-  const struct row *row = config_rows;
-  struct dx_items *list;
-
-  for (; row < config_rows + config_row_count; row++) {
-    if (service != NULL ? !row->public.in_service : !row->public.in_general)
-      continue;
-    switch (row->type) {
-    case WORD:
-    case NUMBER:
-    case DURATION:
-    case SIZE:
-    case COUNT:
-      break;
-    case CLAIM:
-    case HOST:
-      list = config_field(config, service, row);
-      for (; list->count > 0; list->count--) {
-        free(list->items[list->count - 1].name);
-        free(list->items[list->count - 1].value);
-      }
-      break;
-    default:
-      free(*(char **)config_field(config, service, row));
-    }
-  }
+  dx_buf_release(&notes->mistakes);
+  dx_buf_release(&notes->warnings);
 }
 
 void dx_config_free(struct dx_config **config_at)
 {
   struct dx_config *config = *config_at;
-  struct dx_service *service;
+  size_t i;
 
   if (config == NULL)
     return;
-  for (service = config->services;
-       service < config->services + config->service_count; service++) {
-    release_values(config, service);
-    free(service->name);
-    free(service->host);
-  }
-  release_values(config, NULL);
+  for (i = 0; i < config->service_count; i++)
+    free(config->services[i].host);
   free(config->services);
+  free(config->default_results_dir);
+  dx_buf_release(&config->text);
   free(config->path);
   free(config);
   *config_at = NULL;
+}
+
+const char *dx_config_path(void)
+{
+  static char path[PATH_MAX];
+  const char *root = getenv("CUPS_SERVERROOT");
+
+  (void)snprintf(path, sizeof(path), "%s/docextract.conf",
+                 root != NULL && root[0] == '/' ? root : DX_SERVERROOT);
+  return path;
 }

@@ -1,18 +1,20 @@
 /*
- * parse.c - interprets the value of a directive: one function for each type of
- * row, the limits, and the defaults. load.c checks where a line may appear, and
- * which lines a section needs.
+ * parse.c - interprets the value of a directive: one function for each kind of
+ * value, the limits, and the defaults. load.c checks where a line may appear,
+ * and which lines a section needs.
  */
 #include "lib/config/config_internal.h"
 
 #include <ctype.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "lib/base/user.h"
@@ -20,23 +22,127 @@
 
 #define SOCKET_PATH_MAX 107 /* sun_path, unix(7) */
 
-/* ---- one type after the other ---- */
+/* ---- mistakes ---- */
 
-/* The units of each type, the smallest first. */
+void config_bad(struct parser *p, const char *format, ...)
+{
+  char text[DX_ERR_TEXT_BYTES];
+  struct dx_err err;
+  va_list args;
+
+  va_start(args, format);
+  (void)vsnprintf(text, sizeof(text), format, args);
+  va_end(args);
+  (void)(p->line == 0 ? dx_fail(&err, DX_E_CONFIG, 0, "%s: %s", p->path, text)
+                      : dx_fail(&err, DX_E_CONFIG, 0, "%s:%d: %s", p->path,
+                                p->line, text));
+  if (p->mistakes++ == 0)
+    p->first = err;
+  if (p->notes != NULL && p->mistakes <= DX_MISTAKES_MAX)
+    dx_buf_printf(&p->notes->mistakes, "%s\n", err.text);
+}
+
+const char *config_identity(const char *path, const struct stat *st,
+                            const char *owner, char text[DX_ERR_TEXT_BYTES])
+{
+  char other[DX_USER_BYTES];
+
+  if (owner != NULL && !dx_user_is_trusted(st->st_uid)) {
+    dx_user_name_of(st->st_uid, other);
+    (void)snprintf(text, DX_ERR_TEXT_BYTES,
+                   "'%s' belongs to '%s', who may change it; fix it with: "
+                   "chown %s %s",
+                   path, other, owner, path);
+  } else if ((st->st_mode & (S_IWGRP | S_IWOTH)) != 0) {
+    (void)snprintf(text, DX_ERR_TEXT_BYTES,
+                   "other users may write '%s'; fix it with: chmod go-w %s",
+                   path, path);
+  } else {
+    return NULL;
+  }
+  return text;
+}
+
+/* The problem with the file, program, or directory at a path; NULL if there is
+ * none, or if it cannot be determined here. `text` may hold what is returned.
+ */
+static const char *what_is_wrong(const struct parser *p,
+                                 const struct dx_directive *row,
+                                 const char *path, char text[DX_ERR_TEXT_BYTES])
+{
+  bool is_program = row->kind == DX_VALUE_COMMAND;
+  char name[DX_USER_BYTES];
+  struct stat st;
+  int e = stat(path, &st) < 0 ? errno : 0;
+
+  if (e == ENOENT || e == ENOTDIR)
+    return "does not exist; create it, or fix the path";
+  if (e == 0 && row->kind == DX_VALUE_DIR_PATH)
+    return S_ISDIR(st.st_mode) ? NULL : "is not a directory; fix the path";
+  if (e == 0 && !S_ISREG(st.st_mode))
+    return "is not a file; fix the path";
+  if (e == 0 && is_program && (st.st_mode & 0111) == 0)
+    return "is not a program; fix the path, or chmod a+x";
+  if (e == 0 &&
+      faccessat(AT_FDCWD, path, is_program ? X_OK : R_OK, AT_EACCESS) < 0)
+    e = errno;
+  if (e != EACCES || !p->notes->is_user)
+    return NULL;
+  dx_user_name_of(geteuid(), name);
+  (void)snprintf(text, DX_ERR_TEXT_BYTES,
+                 "cannot be used by '%s', the user that backends run as; fix "
+                 "the owner or mode of the file, or of a directory above it",
+                 name);
+  return text;
+}
+
+/*
+ * A missing file of a correct line is not a mistake, but a warning: a key may
+ * come from a secret store, and a directory may be on a disk that is not
+ * mounted yet. A ResultsDir is created when it is needed, but its parent is
+ * not.
+ */
+static void look_for(const struct parser *p, const struct dx_directive *row,
+                     const char *value)
+{
+  char path[LINE_BYTES], parent[LINE_BYTES], text[DX_ERR_TEXT_BYTES];
+  const char *wrong;
+  struct stat st;
+
+  if (row->kind != DX_VALUE_DIR_PATH && row->kind != DX_VALUE_FILE_PATH &&
+      row->kind != DX_VALUE_KEY_PATH && row->kind != DX_VALUE_COMMAND)
+    return;
+  (void)snprintf(path, sizeof(path), "%.*s",
+                 row->kind == DX_VALUE_COMMAND ? (int)strcspn(value, " \t")
+                                               : INT_MAX,
+                 value);
+  (void)snprintf(parent, sizeof(parent), "%.*s",
+                 (int)(strrchr(path, '/') - path), path);
+  if (row->kind == DX_VALUE_DIR_PATH && row->in_service && parent[0] != '\0' &&
+      stat(path, &st) < 0 && errno == ENOENT && stat(parent, &st) == 0)
+    return;
+  wrong = what_is_wrong(p, row, path, text);
+  if (wrong != NULL)
+    dx_buf_printf(&p->notes->warnings, "%s:%d: %s '%s' %s\n", p->path, p->line,
+                  row->name, path, wrong);
+}
+
+/* ---- one kind after the other ---- */
+
+/* The units of each kind. */
 static const struct {
-  enum type type;
+  enum dx_value_kind kind;
   const char *unit;
   int64_t factor;
 } units[] = {
-    {DURATION, "s", 1000},     {DURATION, "m", 60000}, {DURATION, "h", 3600000},
-    {DURATION, "d", 86400000}, {SIZE, "K", 1 << 10},   {SIZE, "M", 1 << 20},
-    {SIZE, "G", 1 << 30},      {COUNT, "", 1},
+    {DX_VALUE_DURATION, "s", 1000},    {DX_VALUE_DURATION, "m", 60000},
+    {DX_VALUE_DURATION, "h", 3600000}, {DX_VALUE_DURATION, "d", 86400000},
+    {DX_VALUE_SIZE, "K", 1 << 10},     {DX_VALUE_SIZE, "M", 1 << 20},
+    {DX_VALUE_SIZE, "G", 1 << 30},     {DX_VALUE_COUNT, "", 1},
 };
 
-#define UNIT_COUNT (sizeof(units) / sizeof(units[0]))
-
-/* A number with a unit of the type; -1 if it is not one. */
-static int64_t parse_amount(enum type type, const char *text)
+/* A number with a unit of the kind; -1 if it is not one. */
+static int64_t parse_amount(enum dx_value_kind kind, const char *text)
 {
   char *end;
   size_t i;
@@ -46,117 +152,88 @@ static int64_t parse_amount(enum type type, const char *text)
   n = strtol(text, &end, 10);
   if (!isdigit((unsigned char)text[0]) || errno != 0 || n > 100000000)
     return -1;
-  for (i = 0; i < UNIT_COUNT; i++)
-    if (units[i].type == type && strcmp(end, units[i].unit) == 0)
+  for (i = 0; i < sizeof(units) / sizeof(units[0]); i++)
+    if (units[i].kind == kind && strcmp(end, units[i].unit) == 0)
       return n * units[i].factor;
   return -1;
 }
 
-void config_amount_text(enum type type, int64_t amount,
-                        char text[DX_SIZE_TEXT_BYTES])
-{
-  size_t i, best = UNIT_COUNT;
-
-  for (i = 0; i < UNIT_COUNT; i++)
-    if (units[i].type == type &&
-        (best == UNIT_COUNT || amount % units[i].factor == 0))
-      best = i;
-  (void)snprintf(text, DX_SIZE_TEXT_BYTES, "%" PRId64 "%s",
-                 amount / units[best].factor, units[best].unit);
-}
-
 int64_t dx_parse_duration(const char *text)
 {
-  return parse_amount(DURATION, text);
+  return parse_amount(DX_VALUE_DURATION, text);
 }
 
 const char *dx_size_text(int64_t bytes, char text[DX_SIZE_TEXT_BYTES])
 {
-  config_amount_text(SIZE, bytes, text);
+  int shift = bytes % (1 << 30) == 0 ? 30 : bytes % (1 << 20) == 0 ? 20 : 10;
+
+  (void)snprintf(text, DX_SIZE_TEXT_BYTES, "%" PRId64 "%c", bytes >> shift,
+                 shift == 30   ? 'G'
+                 : shift == 20 ? 'M'
+                               : 'K');
   return text;
 }
 
-static enum dx_code out_of_range(const struct parser *p, const struct row *row,
-                                 struct dx_err *err)
+static void set_amount(struct parser *p, const struct dx_directive *row,
+                       const char *value, int64_t *field)
 {
-  return config_bad(p, err, "%s must be between %s and %s", row->public.name,
-                    row->public.least, row->public.most);
-}
-
-static enum dx_code set_amount(const struct parser *p, const struct row *row,
-                               const char *value, int64_t *field,
-                               struct dx_err *err)
-{
-  int64_t amount = parse_amount(row->type, value);
+  int64_t amount = parse_amount(row->kind, value);
   const char *what =
-      row->type == DURATION
+      row->kind == DX_VALUE_DURATION
           ? "a duration; write a number with s, m, h or d, such as"
-      : row->type == SIZE
+      : row->kind == DX_VALUE_SIZE
           ? "a size; write a whole number with K, M or G, such as"
           : "a whole number; write one such as";
 
   if (amount < 0)
-    return config_bad(p, err, "%s '%s' is not %s %s", row->public.name, value,
-                      what, row->public.fallback);
-  if (amount < parse_amount(row->type, row->public.least) ||
-      amount > parse_amount(row->type, row->public.most))
-    return out_of_range(p, row, err);
-  *field = amount;
-  return DX_OK;
+    config_bad(p, "%s '%s' is not %s %s", row->name, value, what,
+               row->fallback);
+  else if (amount < parse_amount(row->kind, row->least) ||
+           amount > parse_amount(row->kind, row->most))
+    config_bad(p, "%s must be between %s and %s", row->name, row->least,
+               row->most);
+  else
+    *field = amount;
 }
 
-static enum dx_code set_number(const struct parser *p, const struct row *row,
-                               const char *value, double *field,
-                               struct dx_err *err)
+static void set_number(struct parser *p, const struct dx_directive *row,
+                       const char *value, double *field)
 {
   char *end;
   double n = strtod(value, &end);
 
   if (end == value || *end != '\0' ||
       strspn(value, "0123456789.") != strlen(value))
-    return config_bad(p, err, "%s '%s' is not a number; write one such as %s",
-                      row->public.name, value, row->public.fallback);
-  if (n < strtod(row->public.least, NULL) || n > strtod(row->public.most, NULL))
-    return out_of_range(p, row, err);
-  *field = n;
-  return DX_OK;
+    config_bad(p, "%s '%s' is not a number; write one such as %s", row->name,
+               value, row->fallback);
+  else if (n < strtod(row->least, NULL) || n > strtod(row->most, NULL))
+    config_bad(p, "%s must be between %s and %s", row->name, row->least,
+               row->most);
+  else
+    *field = n;
 }
 
-static enum dx_code set_word(const struct parser *p, const struct row *row,
-                             const char *value, int *field, struct dx_err *err)
+static void set_word(struct parser *p, const struct dx_directive *row,
+                     const char *value, int *field)
 {
-  const char *at = row->public.words;
+  const char *at = row->words;
+  size_t len;
   int i;
 
-  for (i = 0; *at != '\0'; i++) {
-    size_t len = strcspn(at, " ");
-
+  for (i = 0; *at != '\0'; i++, at += len + 1) {
+    len = strcspn(at, " ");
     if (strlen(value) == len && strncasecmp(at, value, len) == 0) {
       *field = i;
-      return DX_OK;
+      return;
     }
-    at += len + 1;
   }
   if (row->service_offset == offsetof(struct dx_service, token))
-    return config_bad(
-        p, err, "Token is one of: %.*s; the token itself does not belong here",
-        (int)strlen(row->public.words) - 1, row->public.words);
-  return config_bad(p, err, "unknown %s '%s'; possible values: %.*s",
-                    row->public.name, value, (int)strlen(row->public.words) - 1,
-                    row->public.words);
-}
-
-struct dx_lines *config_lines_of(const struct parser *p)
-{
-  return p->service != NULL ? &p->service->lines : &p->config->lines;
-}
-
-enum dx_code config_set_text(const char *value, char **field,
-                             struct dx_err *err)
-{
-  free(*field); /* NOLINT(*-core.NullDereference): every row has a place */
-  *field = strdup(value);
-  return *field != NULL ? DX_OK : dx_fail_nomem(err);
+    config_bad(p,
+               "Token is one of: %.*s; the token itself does not belong here",
+               (int)strlen(row->words) - 1, row->words);
+  else
+    config_bad(p, "unknown %s '%s'; possible values: %.*s", row->name, value,
+               (int)strlen(row->words) - 1, row->words);
 }
 
 /* If root runs this, the user of keys and programs is not known yet; the
@@ -167,74 +244,68 @@ static const char *owner_of_others(void)
 }
 
 /* Checks who owns a secret, and who may read it. */
-static enum dx_code check_key(const struct parser *p, const struct row *row,
-                              const char *path, struct dx_err *err)
+static void check_key(struct parser *p, const struct dx_directive *row,
+                      const char *path)
 {
   char text[DX_ERR_TEXT_BYTES];
   const char *wrong;
   struct stat st;
 
   if (stat(path, &st) < 0)
-    return DX_OK; /* it may come later */
-  if (!S_ISREG(st.st_mode))
-    return config_bad(p, err, "%s '%s' is not a file; fix the path",
-                      row->public.name, path);
+    return; /* it may come later */
   wrong = config_identity(path, &st, owner_of_others(), text);
-  if (wrong != NULL)
-    return config_bad(p, err, "%s", wrong);
-  if ((st.st_mode & S_IROTH) != 0)
-    return config_bad(p, err,
-                      "all users may read '%s'; fix it with: chmod o-rwx %s",
-                      path, path);
-  if (dx_user() != NULL && (st.st_mode & S_IRGRP) != 0)
-    return config_bad(p, err,
-                      "users other than '%s' may read '%s'; fix it with: chown "
-                      "%s: %s && chmod 600 %s",
-                      dx_user(), path, dx_user(), path, path);
-  return DX_OK;
+  if (!S_ISREG(st.st_mode))
+    config_bad(p, "%s '%s' is not a file; fix the path", row->name, path);
+  else if (wrong != NULL)
+    config_bad(p, "%s", wrong);
+  else if ((st.st_mode & S_IROTH) != 0)
+    config_bad(p, "all users may read '%s'; fix it with: chmod o-rwx %s", path,
+               path);
+  else if (dx_user() != NULL && (st.st_mode & S_IRGRP) != 0)
+    config_bad(p,
+               "users other than '%s' may read '%s'; fix it with: "
+               "chown %s: %s && chmod 600 %s",
+               dx_user(), path, dx_user(), path, path);
 }
 
-static enum dx_code set_path(const struct parser *p, const struct row *row,
-                             const char *value, char **field,
-                             struct dx_err *err)
+static void set_path(struct parser *p, const struct dx_directive *row,
+                     const char *value, const char **field)
 {
-  enum dx_code code;
-
-  if (value[0] != '/' && row->type == KEY_PATH)
-    return config_bad(p, err,
-                      "%s must be the absolute path of a file; "
-                      "the secret itself does not belong here",
-                      row->public.name);
-  if (value[0] != '/')
-    return config_bad(p, err,
-                      "%s '%s' must be an absolute path, beginning with '/'",
-                      row->public.name, value);
-  if (row->type == SOCKET_PATH && strlen(value) > SOCKET_PATH_MAX)
-    return config_bad(p, err, "%s must be at most %d characters long",
-                      row->public.name, SOCKET_PATH_MAX);
-  code = config_set_text(value, field, err);
-  return code == DX_OK && row->type == KEY_PATH ? check_key(p, row, value, err)
-                                                : code;
+  if (value[0] != '/' && row->kind == DX_VALUE_KEY_PATH)
+    config_bad(p,
+               "%s must be the absolute path of a file; the secret itself does "
+               "not belong here",
+               row->name);
+  else if (value[0] != '/')
+    config_bad(p, "%s '%s' must be an absolute path, beginning with '/'",
+               row->name, value);
+  else if (row->kind == DX_VALUE_SOCKET_PATH && strlen(value) > SOCKET_PATH_MAX)
+    config_bad(p, "%s must be at most %d characters long", row->name,
+               SOCKET_PATH_MAX);
+  else
+    *field = value;
+  if (value[0] == '/' && row->kind == DX_VALUE_KEY_PATH)
+    check_key(p, row, value);
 }
 
 /* A user who may change the program gets the rights of this process. */
-static enum dx_code set_command(const struct parser *p, const struct row *row,
-                                const char *value, char **field,
-                                struct dx_err *err)
+static void set_command(struct parser *p, const struct dx_directive *row,
+                        const char *value, const char **field)
 {
   char path[LINE_BYTES], text[DX_ERR_TEXT_BYTES];
   const char *wrong = NULL;
   struct stat st;
 
-  if (value[0] != '/')
-    return config_bad(p, err,
-                      "%s must begin with the absolute path of a program",
-                      row->public.name);
   (void)snprintf(path, sizeof(path), "%.*s", (int)strcspn(value, " \t"), value);
   if (stat(path, &st) == 0) /* else it may come later */
     wrong = config_identity(path, &st, owner_of_others(), text);
-  return wrong != NULL ? config_bad(p, err, "%s", wrong)
-                       : config_set_text(value, field, err);
+  if (value[0] != '/')
+    config_bad(p, "%s must begin with the absolute path of a program",
+               row->name);
+  else if (wrong != NULL)
+    config_bad(p, "%s", wrong);
+  else
+    *field = value;
 }
 
 bool dx_host_is_loopback(const char *host)
@@ -294,35 +365,44 @@ static void to_lower(char *text)
     *text = (char)tolower((unsigned char)*text);
 }
 
-static enum dx_code set_url(const struct parser *p, const char *value,
-                            struct dx_service *service, struct dx_err *err)
+static void set_url(struct parser *p, char *value, struct dx_service *service)
 {
   char host[HOST_MAX + 1];
   size_t len = strlen(value);
   bool is_https;
   int port;
-  enum dx_code code;
 
   if (!split_url(value, &is_https, host, &port) ||
-      strpbrk(value, "?#@ \t\\") != NULL)
-    return config_bad(
-        p, err,
-        "BaseURL must look like https://host or https://host:port/path, "
-        "without user name, '?', '#', or blanks");
-  if (!is_https && !dx_host_is_loopback(host))
-    return config_bad(p, err,
-                      "BaseURL must begin with https://; http:// is for this "
-                      "computer itself (127.0.0.1, localhost) only");
-  code = config_set_text(value, &service->base_url, err);
-  if (code == DX_OK)
-    code = config_set_text(host, &service->host, err);
-  if (code != DX_OK)
-    return code;
-  while (len > 0 && service->base_url[len - 1] == '/')
-    service->base_url[--len] = '\0';
-  to_lower(service->host);
+      strpbrk(value, "?#@ \t\\") != NULL) {
+    config_bad(p,
+               "BaseURL must look like https://host or https://host:port/path, "
+               "without user name, '?', '#', or blanks");
+    return;
+  }
+  if (!is_https && !dx_host_is_loopback(host)) {
+    config_bad(p, "BaseURL must begin with https://; http:// is for this "
+                  "computer itself (127.0.0.1, localhost) only");
+    return;
+  }
+  while (len > 0 && value[len - 1] == '/')
+    value[--len] = '\0';
+  to_lower(host);
+  service->base_url = value;
   service->port = port;
-  return DX_OK;
+  service->host = strdup(host);
+}
+
+static void set_proxy(struct parser *p, const char *value, const char **field)
+{
+  char host[HOST_MAX + 1];
+  bool is_https;
+  int port;
+
+  if (split_url(value, &is_https, host, &port))
+    *field = value;
+  else
+    config_bad(p, "Proxy must look like http://host:port, without user name "
+                  "and password");
 }
 
 /* Quotes would become part of the value. */
@@ -335,162 +415,173 @@ static bool is_quoted(const char *value)
 }
 
 /* Adds to the values of a directive that may be repeated. */
-static enum dx_code add_item(const struct parser *p, const struct row *row,
-                             struct dx_items *list, const char *name,
-                             size_t len, const char *value, struct dx_err *err)
+static void add_item(struct parser *p, const struct dx_directive *row,
+                     struct dx_items *list, const char *name, const char *value)
 {
-  struct dx_item *item = list->items;
-
-  for (; item < list->items + list->count; item++)
-    if (strlen(item->name) == len && strncmp(item->name, name, len) == 0)
-      return config_bad(p, err, "%s '%.*s' appears twice; remove one",
-                        row->public.name, (int)len, name);
-  if (list->count >= DX_ITEMS_MAX)
-    return config_bad(p, err, "more than %d %ss; remove some", DX_ITEMS_MAX,
-                      row->public.name);
-  *item = (struct dx_item){strndup(name, len),
-                           value != NULL ? strdup(value) : NULL, p->line};
-  list->count++;
-  return item->name != NULL && (value == NULL || item->value != NULL)
-             ? DX_OK
-             : dx_fail_nomem(err);
-}
-
-static enum dx_code add_claim(const struct parser *p, const struct row *row,
-                              const char *value, struct dx_items *claims,
-                              struct dx_err *err)
-{
-  static const char *const ours[] = {"exp", "iat", "jti", "nbf"};
-  size_t len = strcspn(value, " \t");
-  const char *text = value + len + strspn(value + len, " \t");
   size_t i;
 
-  if (len == 0 || *text == '\0')
-    return config_bad(p, err,
-                      "TokenClaim needs a name and a value: TokenClaim NAME "
-                      "VALUE");
-  if (is_quoted(text))
-    return config_bad(p, err, "TokenClaim takes its value without quotes");
+  for (i = 0; i < list->count; i++)
+    if (strcmp(list->items[i].name, name) == 0) {
+      config_bad(p, "%s '%s' appears twice; remove one", row->name, name);
+      return;
+    }
+  if (list->count == DX_ITEMS_MAX)
+    config_bad(p, "more than %d %ss; remove some", DX_ITEMS_MAX, row->name);
+  else
+    list->items[list->count++] = (struct dx_item){name, value, p->line};
+}
+
+static void add_claim(struct parser *p, const struct dx_directive *row,
+                      char *value, struct dx_items *claims)
+{
+  static const char *const ours[] = {"exp", "iat", "jti", "nbf"};
+  size_t len = strcspn(value, " \t"), i;
+  char *text = value + len + strspn(value + len, " \t");
+
+  value[len] = '\0';
+  if (len == 0 || *text == '\0') {
+    config_bad(p, "TokenClaim needs a name and a value: TokenClaim NAME VALUE");
+    return;
+  }
+  if (is_quoted(text)) {
+    config_bad(p, "TokenClaim takes its value without quotes");
+    return;
+  }
   for (i = 0; i < sizeof(ours) / sizeof(ours[0]); i++)
-    if (strlen(ours[i]) == len && strncmp(ours[i], value, len) == 0)
-      return config_bad(p, err,
-                        "the claim '%s' is set by docextract; remove the line",
-                        ours[i]);
-  return add_item(p, row, claims, value, len, text, err);
+    if (strcmp(ours[i], value) == 0) {
+      config_bad(p, "the claim '%s' is set by docextract; remove the line",
+                 ours[i]);
+      return;
+    }
+  add_item(p, row, claims, value, text);
 }
 
 /* Accepts only what curl would parse as a host, with nothing around it. */
-static enum dx_code add_host(const struct parser *p, const struct row *row,
-                             const char *value, struct dx_items *hosts,
-                             struct dx_err *err)
+static void add_host(struct parser *p, const struct dx_directive *row,
+                     char *value, struct dx_items *hosts)
 {
-  bool is_bracketed = value[0] == '[' && value[strlen(value) - 1] == ']';
-  char name[256];
+  size_t len = strlen(value);
 
-  (void)snprintf(name, sizeof(name), "%.*s",
-                 (int)strlen(value) - 2 * is_bracketed, value + is_bracketed);
-  to_lower(name);
-  if (name[0] == '\0' || strlen(value) >= sizeof(name) ||
-      strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789-_.:") < strlen(name) ||
-      (strchr(name, ':') != NULL && strchr(name, ':') == strrchr(name, ':')))
-    return config_bad(p, err,
-                      "StorageHost is the name of a host, such as "
-                      "storage.example.com, without https://, port, or path");
-  return add_item(p, row, hosts, name, strlen(name), NULL, err);
+  if (value[0] == '[' && value[len - 1] == ']') {
+    value[len - 1] = '\0';
+    value++;
+  }
+  to_lower(value);
+  if (value[0] == '\0' || len > HOST_MAX ||
+      strspn(value, "abcdefghijklmnopqrstuvwxyz0123456789-_.:") <
+          strlen(value) ||
+      (strchr(value, ':') != NULL && strchr(value, ':') == strrchr(value, ':')))
+    config_bad(p, "StorageHost is the name of a host, such as "
+                  "storage.example.com, without https://, port, or path");
+  else
+    add_item(p, row, hosts, value, NULL);
 }
 
-static enum dx_code set_value(const struct parser *p, const struct row *row,
-                              const char *value, struct dx_err *err)
+static void set_value(struct parser *p, const struct dx_directive *row,
+                      char *value)
 {
   void *field = config_field(p->config, p->service, row);
-  char host[HOST_MAX + 1];
-  bool is_https;
-  int port;
 
-  switch (row->type) {
-  case DIR_PATH:
-  case FILE_PATH:
-  case KEY_PATH:
-  case SOCKET_PATH:
-    return set_path(p, row, value, field, err);
-  case COMMAND:
-    return set_command(p, row, value, field, err);
-  case URL:
-    return set_url(p, value, p->service, err);
-  case PROXY:
-    if (!split_url(value, &is_https, host, &port))
-      return config_bad(
-          p, err,
-          "Proxy must look like http://host:port, without user name "
-          "and password");
+  switch (row->kind) {
+  case DX_VALUE_DIR_PATH:
+  case DX_VALUE_FILE_PATH:
+  case DX_VALUE_KEY_PATH:
+  case DX_VALUE_SOCKET_PATH:
+    set_path(p, row, value, field);
     break;
-  case WORD:
-    return set_word(p, row, value, field, err);
-  case NUMBER:
-    return set_number(p, row, value, field, err);
-  case DURATION:
-  case SIZE:
-  case COUNT:
-    return set_amount(p, row, value, field, err);
-  case CLAIM:
-    return add_claim(p, row, value, field, err);
-  case HOST:
-    return add_host(p, row, value, field, err);
-  case TEXT:
+  case DX_VALUE_URL:
+    set_url(p, value, p->service);
     break;
+  case DX_VALUE_PROXY:
+    set_proxy(p, value, field);
+    break;
+  case DX_VALUE_TEXT:
+    *(const char **)field = value;
+    break;
+  case DX_VALUE_COMMAND:
+    set_command(p, row, value, field);
+    break;
+  case DX_VALUE_CLAIM:
+    add_claim(p, row, value, field);
+    break;
+  case DX_VALUE_HOST:
+    add_host(p, row, value, field);
+    break;
+  case DX_VALUE_WORD:
+    set_word(p, row, value, field);
+    break;
+  case DX_VALUE_NUMBER:
+    set_number(p, row, value, field);
+    break;
+  default:
+    set_amount(p, row, value, field);
   }
-  return config_set_text(value, field, err);
 }
 
 /* ---- any of them ---- */
 
-enum dx_code config_take_value(const struct parser *p, const struct row *row,
-                               const char *value, struct dx_err *err)
+struct dx_lines *config_lines_of(const struct parser *p)
 {
-  const char *name = row->public.name, *at;
-  enum dx_code code;
+  return p->service != NULL ? &p->service->lines : &p->config->lines;
+}
+
+/* Notes what no value may contain. */
+static void check_text(struct parser *p, const struct dx_directive *row,
+                       const char *value)
+{
   uint32_t character;
   size_t len;
 
-  if (value == NULL || value[0] == '\0')
-    return row->public.fallback != NULL
-               ? config_bad(p, err, "%s needs a value, such as %s", name,
-                            row->public.fallback)
-               : config_bad(p, err, "%s needs a value (%s)", name,
-                            row->type == CLAIM ? "NAME VALUE"
-                                               : row->public.type);
-  if (value[0] == '=')
-    return config_bad(p, err, "write '%s VALUE', without '='", name);
-  if (is_quoted(value))
-    return config_bad(p, err, "%s takes its value without quotes", name);
-  for (at = value; *at != '\0'; at += len) {
-    len = dx_utf8_char(at, &character);
-    if (len == 0)
-      return config_bad(p, err, "%s is not UTF-8; save the file as UTF-8",
-                        name);
-    if (dx_utf8_is_control(character) && character != '\t')
-      return config_bad(
-          p, err, "there is a control character after %s; remove it", name);
+  for (; *value != '\0'; value += len) {
+    len = dx_utf8_char(value, &character);
+    if (len == 0) {
+      config_bad(p, "%s is not UTF-8; save the file as UTF-8", row->name);
+      return;
+    }
+    if (dx_utf8_is_control(character) && character != '\t') {
+      config_bad(p, "there is a control character after %s; remove it",
+                 row->name);
+      return;
+    }
   }
-  code = set_value(p, row, value, err);
-  if (code == DX_OK && p->notes != NULL)
-    config_look_for(p, row, value);
-  return code;
+}
+
+void config_take_value(struct parser *p, const struct dx_directive *row,
+                       char *value)
+{
+  int before = p->mistakes;
+
+  if (value == NULL || value[0] == '\0')
+    config_bad(p,
+               row->fallback != NULL ? "%s needs a value, such as %s"
+                                     : "%s needs a value (%s)",
+               row->name,
+               row->fallback != NULL         ? row->fallback
+               : row->kind == DX_VALUE_CLAIM ? "NAME VALUE"
+                                             : row->type);
+  else if (value[0] == '=')
+    config_bad(p, "write '%s VALUE', without '='", row->name);
+  else if (is_quoted(value))
+    config_bad(p, "%s takes its value without quotes", row->name);
+  else
+    check_text(p, row, value);
+  if (p->mistakes == before)
+    set_value(p, row, value);
+  if (p->mistakes > before)
+    return;
+  config_lines_of(p)->text[row - dx_directive(0)] = value;
+  if (p->notes != NULL)
+    look_for(p, row, value);
 }
 
 /* Numbers and durations come from the rows themselves. */
-enum dx_code config_apply_fallbacks(struct parser *p, struct dx_err *err)
+void config_apply_fallbacks(struct parser *p)
 {
-  bool inside = p->service != NULL;
-  enum dx_code code = DX_OK;
+  const struct dx_directive *row;
   size_t i;
 
-  for (i = 0; code == DX_OK && i < config_row_count; i++) {
-    const struct row *row = &config_rows[i];
-
-    if (row->public.fallback != NULL && config_lines_of(p)->of[i] == 0 &&
-        (inside ? row->public.in_service : row->public.in_general))
-      code = set_value(p, row, row->public.fallback, err);
-  }
-  return code;
+  for (i = 0; (row = dx_directive(i)) != NULL; i++)
+    if (row->fallback != NULL && config_lines_of(p)->text[i] == NULL &&
+        (p->service != NULL ? row->in_service : row->in_general))
+      set_value(p, row, (char *)(uintptr_t)row->fallback);
 }

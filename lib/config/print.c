@@ -13,37 +13,6 @@
 #define COMMENT_AT 28     /* after that */
 #define COMMENT_WITHIN 60 /* a longer value has its comment above */
 
-/* The value of a row, as it was written or could have been; NULL if there is
- * none, or a list. Words and amounts are put into `text`. */
-static const char *value_text(const struct row *row, const void *value,
-                              char text[DX_SIZE_TEXT_BYTES])
-{
-  const char *word = row->public.words;
-  int i;
-
-  switch (row->type) {
-  case WORD:
-    for (i = *(const int *)value; i > 0; i--)
-      word += strcspn(word, " ") + 1;
-    (void)snprintf(text, DX_SIZE_TEXT_BYTES, "%.*s", (int)strcspn(word, " "),
-                   word);
-    return text;
-  case NUMBER:
-    (void)snprintf(text, DX_SIZE_TEXT_BYTES, "%.15g", *(const double *)value);
-    return text;
-  case DURATION:
-  case SIZE:
-  case COUNT:
-    config_amount_text(row->type, *(const int64_t *)value, text);
-    return text;
-  case CLAIM:
-  case HOST:
-    return NULL;
-  default:
-    return *(char *const *)value;
-  }
-}
-
 /* The origin of a value: "docextract.conf:7", or the default. The full path is
  * at the top. */
 static void print_origin(FILE *out, const struct dx_config *config, int line,
@@ -105,30 +74,35 @@ static void print_items(FILE *out, const struct dx_config *config,
 static void print_rows(FILE *out, const struct dx_config *config,
                        const struct dx_service *service, bool is_anonymous)
 {
-  char text[DX_SIZE_TEXT_BYTES];
-  const char *value;
+  const struct dx_directive *row;
   size_t i;
 
-  for (i = 0; i < config_row_count; i++) {
-    const struct row *row = &config_rows[i];
-    const void *field = config_field(config, service, row);
-    int general = row->public.in_general ? config->lines.of[i] : 0;
-    int line = service != NULL ? service->lines.of[i] : general;
+  for (i = 0; (row = dx_directive(i)) != NULL; i++) {
+    const struct dx_lines *lines =
+        service != NULL ? &service->lines : &config->lines;
+    int general = row->in_general ? config->lines.line[i] : 0;
+    int line = lines->line[i];
     bool is_for_all = line == 0 && general != 0;
+    const void *field;
+    const char *value;
 
-    if (service != NULL ? !row->public.in_service : !row->public.in_general)
+    if (service != NULL ? !row->in_service : !row->in_general)
       continue;
-    if (!is_anonymous && (row->type == CLAIM || row->type == HOST)) {
-      print_items(out, config, row->public.name, field);
-      continue;
-    }
-    value = value_text(row, field, text);
-    if (is_anonymous && (value == text || line != 0))
-      fprintf(out, "  %-*s %s%s\n", NAME_WIDTH, row->public.name,
-              value == text ? text : "(set)", line != 0 ? "" : " (default)");
+    field = config_field(config, service, row);
+    value = row->kind < DX_VALUE_CLAIM ? *(char *const *)field
+            : lines->text[i] != NULL   ? lines->text[i]
+                                       : row->fallback;
+    if (is_anonymous && row->kind >= DX_VALUE_WORD)
+      fprintf(out, "  %-*s %s%s\n", NAME_WIDTH, row->name, value,
+              line != 0 ? "" : " (default)");
+    else if (is_anonymous && line != 0)
+      fprintf(out, "  %-*s (set)\n", NAME_WIDTH, row->name);
+    else if (!is_anonymous && row->kind >= DX_VALUE_CLAIM &&
+             row->kind < DX_VALUE_WORD)
+      print_items(out, config, row->name, field);
     else if (!is_anonymous && value != NULL)
-      print_line(out, config, service != NULL ? "  " : "", row->public.name,
-                 value, is_for_all ? general : line,
+      print_line(out, config, service != NULL ? "  " : "", row->name, value,
+                 is_for_all ? general : line,
                  is_for_all ? ", for all services" : "");
   }
 }

@@ -86,7 +86,7 @@ $(for v in $verbs; do "$program" "$v" --help; done)" | sort -u)
   explains_all 'every directive' docextract.conf.5 \
     $(sed -nE -e 's/^  (GENERAL|SERVICE|BOTH)\("([A-Za-z]+)", .*/\2/p' \
       -e 's/^  X\([A-Z]+, "[a-z]+", ([A-Za-z]+), .*/\1/p' \
-      "$top"/lib/config/{config.c,token_source.h})
+      "$top"/lib/config/config.[ch])
   says_all 'every algorithm' docextract.conf.5 $(sed -n \
     '/^#define DX_ALGORITHMS/,/^$/s/X(\([A-Za-z0-9]*\))/\1/gp' \
     "$top/lib/config/config.h" | grep -o '[A-Za-z0-9]*')

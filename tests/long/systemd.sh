@@ -206,7 +206,7 @@ nothing_is_left() # by the backends
   ! find "$spool/jobs" -name job.json -exec jq -r .print.backend {} + |
     grep -qx left
 }
-wrong="unknown directive 'TokenKey'"
+wrong='unknown directive; possible here: '
 print_charts
 cp "$config" "$dir/config"
 sed -i 's/TokenKeyFile/TokenKey/' "$config"

@@ -801,7 +801,7 @@ static void a_renamed_section_is_waited_for(void **state)
 static void a_changed_base_url_is_waited_for(void **state)
 {
   static char elsewhere[] = "https://b.example";
-  char *before = fixture.service.base_url;
+  const char *before = fixture.service.base_url;
   size_t calls;
 
   (void)state;
