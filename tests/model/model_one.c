@@ -81,13 +81,14 @@ struct state {
   uint8_t acts, kills, unsynced, cuts, refusals;
   struct backend b[2];
   struct receipt receipt;
-  struct journal seen, durable; /* as anybody reads it; after a power cut */
+  struct journal seen,
+      durable; /* as all processes read it; after a power failure */
   uint8_t daemon_is_up, age;
   uint8_t source; /* that the journal knows, or may know */
   uint8_t stray;  /* one that is forgotten has the bytes, and may give a
                      result */
   /* the truth */
-  uint8_t withdrawn; /* a person does not want it */
+  uint8_t withdrawn; /* the user does not want it */
   uint8_t told;      /* and docextractd was told */
   uint8_t told_once; /* the same, of this run, whatever came later */
   uint8_t promised;  /* cupsd was told that it is done */
@@ -417,7 +418,7 @@ static void with_docextract(struct state s)
 static void promise(struct state *s)
 {
   if (!s->durable.exists && !s->receipt.durable)
-    walk_broken("completed, and nobody has it");
+    walk_broken("completed, but not stored");
 }
 
 static bool is_last_run(const struct state *s, int i)
@@ -620,7 +621,7 @@ static bool cannot_know(const struct state *s, enum dx_backend column)
     return true;
   if (s->told)
     return false;
-  if (s->seen.decided) /* a person decided to send, then to cancel */
+  if (s->seen.decided) /* decided to send, then to cancel */
     return says_nothing || s->job == ABSENT;
   /* It was over, and so wanted; printed again and purged before a question. */
   if (s->seen.final == DX_FINAL_OVER && s->job == ABSENT)
@@ -867,7 +868,7 @@ static void time_passes(struct state s)
     next = s;
     next.age++;
     next.saved = s.job == RUNNING ? PENDING : s.job; /* long ago */
-    walk_faults(true);                               /* nobody waits for that */
+    walk_faults(true);                               /* no step waits for it */
     walk_reach(&next);
     walk_faults(false);
   }
@@ -1208,7 +1209,7 @@ static const struct {
      "canceled while wanted",
      {.permission = cancels_over}},
     {"sends what was moved to paper", WITHDRAWN, {.permission = prints_paper}},
-    {"never asks a person", WALK_STUCK, {.permission = never_asks}},
+    {"never asks the administrator", WALK_STUCK, {.permission = never_asks}},
     {"forgets that it was canceled", WITHDRAWN, {.permission = forgets_final}},
     {"takes over for canceled",
      "canceled while wanted",
@@ -1223,7 +1224,7 @@ static const struct {
     {"does not ask the source first",
      "a second source gets the bytes",
      {.plan = does_not_verify}},
-    {"waits for what nobody drives",
+    {"waits for a job without a backend",
      "a merge that waits for ever",
      {.plan = waits_for_state}},
     {"removes what cupsd may run again",

@@ -24,7 +24,7 @@ struct walk {
   void (*print)(const void *state);
 };
 
-#define WALK_STUCK "nothing follows, and nobody is asked"
+#define WALK_STUCK "nothing follows, and the administrator is not asked"
 
 void walk_reach(const void *state);
 void walk_broken(const char *name);

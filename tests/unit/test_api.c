@@ -80,7 +80,7 @@ static struct dx_http_response response_of(int status, const char *body)
   return response;
 }
 
-static void every_status_means_what_the_policy_says(void **state)
+static void every_status_has_the_code_of_the_policy(void **state)
 {
   struct dx_err err;
   size_t i;
@@ -113,7 +113,7 @@ static void a_503_with_retry_after_limits_the_rate(void **state)
   assert_int_equal(dx_judge(DX_CALL_SOURCE, &response, &err), DX_E_SERVER);
 }
 
-static void a_storage_that_says_expired_is_believed_at_once(void **state)
+static void expired_url_is_not_retried(void **state)
 {
   struct dx_http_response response =
       response_of(403, "<Error><Message>Request has expired</Message></Error>");
@@ -127,7 +127,7 @@ static void a_storage_that_says_expired_is_believed_at_once(void **state)
   assert_int_equal(dx_judge(DX_CALL_PUT, &response, &err), DX_E_SERVER);
 }
 
-static void a_failed_transfer_keeps_its_class(void **state)
+static void failed_transfer_keeps_its_class(void **state)
 {
   static const struct {
     enum dx_code code;
@@ -162,7 +162,7 @@ static const struct dx_service remote = {.host = remote_host};
 
 #define URL "https://s.example/o?X-Amz-Date=20260131T120000Z&X-Amz-Expires=60"
 
-static void a_created_source_has_an_id_and_a_url_for_each_file(void **state)
+static void created_source_has_an_id_and_a_url_for_each_file(void **state)
 {
   static const struct {
     const char *body;
@@ -216,7 +216,7 @@ static void a_created_source_has_an_id_and_a_url_for_each_file(void **state)
   }
 }
 
-static void a_source_reports_its_status(void **state)
+static void source_reports_its_status(void **state)
 {
   static const struct {
     const char *body;
@@ -260,7 +260,7 @@ static void a_source_reports_its_status(void **state)
   }
 }
 
-static void a_status_is_about_the_source_that_was_asked_for(void **state)
+static void status_of_another_source_is_rejected(void **state)
 {
   static const struct {
     const char *fields;
@@ -309,7 +309,7 @@ static enum dx_code check_result(const char *text, size_t len,
   return code;
 }
 
-static void a_result_is_of_the_case_that_was_asked_for(void **state)
+static void result_of_another_case_is_rejected(void **state)
 {
   static const struct {
     const char *fields;
@@ -348,7 +348,7 @@ static void a_result_is_of_the_case_that_was_asked_for(void **state)
   }
 }
 
-static void a_result_without_a_value_is_empty(void **state)
+static void result_without_a_value_is_empty(void **state)
 {
   static const struct {
     const char *fields;
@@ -379,7 +379,7 @@ static void a_result_without_a_value_is_empty(void **state)
   }
 }
 
-static void only_a_whole_complete_result_is_one(void **state)
+static void only_complete_results_are_accepted(void **state)
 {
   static const char good[] = "{\"status\":200,\"results\":{\"status\":"
                              "\"complete\",\"medical_data\":{}}}\n";
@@ -447,7 +447,7 @@ static enum dx_code take_nothing(void *ctx, const char *bytes, size_t len,
   return DX_OK;
 }
 
-static void requests_are_as_documented(void **state)
+static void requests_have_the_documented_form(void **state)
 {
   char base[] = "https://a.example/x";
   struct dx_service service = {.base_url = base, .host = remote_host};
@@ -501,7 +501,7 @@ static bool is_listed(int status)
   return false;
 }
 
-static void no_status_without_a_rule_counts_as_success(void **state)
+static void status_without_a_rule_is_not_a_success(void **state)
 {
   int call, status;
 
@@ -553,7 +553,7 @@ static void a_503_without_retry_after_is_transient(void **state)
   }
 }
 
-static void only_the_storage_says_expired(void **state)
+static void only_the_storage_reports_expired_urls(void **state)
 {
   static const int statuses[] = {400, 401, 403};
   size_t i;
@@ -576,7 +576,7 @@ static void only_the_storage_says_expired(void **state)
 
 /* ---- greetings, lists, and long values ---- */
 
-static void a_greeting_is_returned_only_if_there_is_one(void **state)
+static void missing_greeting_is_accepted(void **state)
 {
   static const struct {
     int status;
@@ -674,7 +674,7 @@ static void ids_are_neither_empty_nor_too_long(void **state)
   }
 }
 
-static void counts_that_are_no_numbers_count_as_absent(void **state)
+static void counts_of_another_type_are_ignored(void **state)
 {
   struct dx_http_response response =
       response_of(200, "{\"results\":{\"status\":\"pending_upload\","
@@ -779,25 +779,25 @@ static void every_request_has_its_limits(void **state)
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(every_status_means_what_the_policy_says),
+      cmocka_unit_test(every_status_has_the_code_of_the_policy),
       cmocka_unit_test(a_503_with_retry_after_limits_the_rate),
-      cmocka_unit_test(a_storage_that_says_expired_is_believed_at_once),
-      cmocka_unit_test(a_failed_transfer_keeps_its_class),
-      cmocka_unit_test(a_created_source_has_an_id_and_a_url_for_each_file),
-      cmocka_unit_test(a_source_reports_its_status),
-      cmocka_unit_test(a_status_is_about_the_source_that_was_asked_for),
-      cmocka_unit_test(a_result_is_of_the_case_that_was_asked_for),
-      cmocka_unit_test(a_result_without_a_value_is_empty),
-      cmocka_unit_test(only_a_whole_complete_result_is_one),
-      cmocka_unit_test(requests_are_as_documented),
-      cmocka_unit_test(no_status_without_a_rule_counts_as_success),
+      cmocka_unit_test(expired_url_is_not_retried),
+      cmocka_unit_test(failed_transfer_keeps_its_class),
+      cmocka_unit_test(created_source_has_an_id_and_a_url_for_each_file),
+      cmocka_unit_test(source_reports_its_status),
+      cmocka_unit_test(status_of_another_source_is_rejected),
+      cmocka_unit_test(result_of_another_case_is_rejected),
+      cmocka_unit_test(result_without_a_value_is_empty),
+      cmocka_unit_test(only_complete_results_are_accepted),
+      cmocka_unit_test(requests_have_the_documented_form),
+      cmocka_unit_test(status_without_a_rule_is_not_a_success),
       cmocka_unit_test(every_failure_has_a_message_of_its_class),
       cmocka_unit_test(a_503_without_retry_after_is_transient),
-      cmocka_unit_test(only_the_storage_says_expired),
-      cmocka_unit_test(a_greeting_is_returned_only_if_there_is_one),
+      cmocka_unit_test(only_the_storage_reports_expired_urls),
+      cmocka_unit_test(missing_greeting_is_accepted),
       cmocka_unit_test(too_many_cases_are_rejected),
       cmocka_unit_test(ids_are_neither_empty_nor_too_long),
-      cmocka_unit_test(counts_that_are_no_numbers_count_as_absent),
+      cmocka_unit_test(counts_of_another_type_are_ignored),
       cmocka_unit_test(
           the_shortest_lifetime_counts_and_one_foreign_url_spoils_all),
       cmocka_unit_test(every_request_has_its_limits),

@@ -52,7 +52,7 @@ static void buffer_grows_and_keeps_its_bytes(void **state)
   assert_null(buf.data);
 }
 
-static void bytes_may_be_nul(void **state)
+static void nul_bytes_are_preserved(void **state)
 {
   struct dx_buf buf = {0};
 
@@ -170,7 +170,7 @@ static void percent_encoding_is_decoded(void **state)
   }
 }
 
-static void every_byte_survives_escaping(void **state)
+static void escaping_preserves_every_byte(void **state)
 {
   char all[256], *back;
   struct dx_buf buf = {0};
@@ -189,7 +189,7 @@ static void every_byte_survives_escaping(void **state)
 
 /* ---- utf8.h ---- */
 
-static void what_nobody_sees_becomes_a_question_mark(void **state)
+static void invisible_characters_become_question_marks(void **state)
 {
   static const struct {
     const char *text, *plain;
@@ -260,7 +260,7 @@ static void stored_text_is_valid_and_without_controls(void **state)
 
 /* ---- err.h ---- */
 
-static void failing_fills_code_and_text(void **state)
+static void failure_has_code_and_text(void **state)
 {
   struct dx_err err;
 
@@ -272,7 +272,7 @@ static void failing_fills_code_and_text(void **state)
   assert_string_equal(err.text, "no room");
   assert_int_equal(dx_fail(&err, DX_E_IO, 0, "%s: again", err.text), DX_E_IO);
   assert_string_equal(err.text, "no room: again");
-  assert_int_equal(dx_fail(NULL, DX_E_IO, 0, "nobody listens"), DX_E_IO);
+  assert_int_equal(dx_fail(NULL, DX_E_IO, 0, "no reader"), DX_E_IO);
 }
 
 /* With 1 to 4 bytes a character, at every offset to the end. */
@@ -364,7 +364,7 @@ static void every_code_has_one_class_and_a_name_of_its_own(void **state)
   }
 }
 
-static void names_are_frozen(void **state)
+static void names_do_not_change(void **state)
 {
   (void)state;
   assert_string_equal(dx_code_name(DX_E_SPACE), "E_SPACE");
@@ -382,20 +382,20 @@ int main(void)
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(empty_buffer_is_an_empty_text),
       cmocka_unit_test(buffer_grows_and_keeps_its_bytes),
-      cmocka_unit_test(bytes_may_be_nul),
+      cmocka_unit_test(nul_bytes_are_preserved),
       cmocka_unit_test(formatted_text_of_any_length_fits),
       cmocka_unit_test(after_a_failed_addition_there_is_no_text),
       cmocka_unit_test(percent_encoding_keeps_unreserved_characters),
       cmocka_unit_test(percent_encoding_is_decoded),
-      cmocka_unit_test(every_byte_survives_escaping),
-      cmocka_unit_test(what_nobody_sees_becomes_a_question_mark),
+      cmocka_unit_test(escaping_preserves_every_byte),
+      cmocka_unit_test(invisible_characters_become_question_marks),
       cmocka_unit_test(stored_text_is_valid_and_without_controls),
-      cmocka_unit_test(failing_fills_code_and_text),
+      cmocka_unit_test(failure_has_code_and_text),
       cmocka_unit_test(long_messages_are_truncated_at_a_character),
       cmocka_unit_test(message_that_just_fits_stays_whole),
       cmocka_unit_test(system_errors_get_their_code),
       cmocka_unit_test(every_code_has_one_class_and_a_name_of_its_own),
-      cmocka_unit_test(names_are_frozen),
+      cmocka_unit_test(names_do_not_change),
   };
 
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -716,7 +716,7 @@ static void filter_without_a_backend_has_no_seal(void **state)
   assert_string_equal(seal, "");
   assert_false(dx_seal_look(fd, 0, seal)); /* a file, not a side channel */
   assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, side), 0);
-  assert_false(dx_seal_look(side[0], 1, seal)); /* nobody sends one */
+  assert_false(dx_seal_look(side[0], 1, seal)); /* none is sent */
   assert_int_equal(write(side[1], SEAL, 8), 8);
   assert_false(dx_seal_look(side[0], 0, seal));
   assert_int_equal(write(side[1], "ZZZZZZZZZZZZZZZZZZZZZZZZ", 24), 24);
@@ -728,7 +728,7 @@ static void filter_without_a_backend_has_no_seal(void **state)
   (void)close(fd);
 }
 
-static void writer_rejects_what_the_reader_would(void **state)
+static void writer_rejects_entries_that_the_reader_rejects(void **state)
 {
   struct dx_entry entry = document;
   int out = file_of("", 0);
@@ -786,7 +786,7 @@ static void writer_reports_errors(void **state)
 }
 
 /* They are stored in journals: a change would make old ones unreadable. */
-static void words_are_frozen(void **state)
+static void words_do_not_change(void **state)
 {
   static const char *const reasons[DX_REASON_COUNT] = {"",
                                                        "password",
@@ -849,10 +849,10 @@ int main(void)
       cmocka_unit_test(every_filter_of_a_job_sees_the_seal),
       cmocka_unit_test(seals_differ),
       cmocka_unit_test(filter_without_a_backend_has_no_seal),
-      cmocka_unit_test(writer_rejects_what_the_reader_would),
+      cmocka_unit_test(writer_rejects_entries_that_the_reader_rejects),
       cmocka_unit_test(entry_is_appended_to_a_file),
       cmocka_unit_test(writer_reports_errors),
-      cmocka_unit_test(words_are_frozen),
+      cmocka_unit_test(words_do_not_change),
   };
 
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -33,7 +33,7 @@ static int teardown(void **state)
 
 /* ---- lines ---- */
 
-static void only_lines_of_the_tables_are_taken(void **state)
+static void only_lines_of_the_tables_are_accepted(void **state)
 {
   static const struct {
     const char *line;
@@ -85,7 +85,7 @@ static void only_lines_of_the_tables_are_taken(void **state)
   }
 }
 
-static void line_with_nul_or_too_long_is_none(void **state)
+static void line_with_nul_or_too_long_is_rejected(void **state)
 {
   char line[DX_CHANNEL_LINE_BYTES + 1] = "line ";
   struct dx_message message;
@@ -99,7 +99,7 @@ static void line_with_nul_or_too_long_is_none(void **state)
       dx_message_parse(line, DX_CHANNEL_LINE_BYTES, &message, &err), DX_E_ARG);
 }
 
-static void words_are_read(void **state)
+static void words_are_parsed(void **state)
 {
   const char *line = "note down E_NET 1 -5 99 x text";
   struct dx_message message;
@@ -128,7 +128,7 @@ static int64_t stopped_ms(void)
   return 1000000;
 }
 
-static void note_is_read_back(void **state)
+static void formatted_note_can_be_parsed(void **state)
 {
   static const struct dx_clock stopped = {stopped_ms, stopped_ms};
   struct dx_note note = {DX_NOTE_COUNT, 7, 1LL << 40, 400000, DX_E_NET, "why"};
@@ -158,7 +158,7 @@ static void note_is_read_back(void **state)
   dx_clock_use(NULL);
 }
 
-static void note_of_another_version_is_not_understood(void **state)
+static void note_of_another_version_is_rejected(void **state)
 {
   static const char *const lines[] = {"note later OK 0 0 0 0",
                                       "note up WHAT 0 0 0 0",
@@ -195,7 +195,7 @@ static struct dx_channel open_pair(int *ret_other)
   return channel;
 }
 
-static void line_arrives_only_when_it_is_whole(void **state)
+static void incomplete_line_is_not_delivered(void **state)
 {
   static const char lines[] = "yes 1\nline caf\xc3\xa9\nleave\n";
   struct dx_message message;
@@ -218,7 +218,7 @@ static void line_arrives_only_when_it_is_whole(void **state)
   dx_channel_close(&channel);
 }
 
-static void cut_line_is_no_line(void **state)
+static void truncated_line_is_rejected(void **state)
 {
   static const char line[] = "end OK text";
   struct dx_message message;
@@ -236,7 +236,7 @@ static void cut_line_is_no_line(void **state)
   }
 }
 
-static void hostile_lines_are_not_understood(void **state)
+static void hostile_lines_are_rejected(void **state)
 {
   static char endless[2 * DX_CHANNEL_LINE_BYTES];
   static const struct {
@@ -262,7 +262,7 @@ static void hostile_lines_are_not_understood(void **state)
 }
 
 /* The longest line, with a character at its end that has to be cut. */
-static void what_is_sent_is_a_line(void **state)
+static void message_is_sent_as_a_line(void **state)
 {
   static char text[2 * DX_CHANNEL_LINE_BYTES];
   struct dx_channel one = DX_CHANNEL_NONE, two = DX_CHANNEL_NONE;
@@ -286,7 +286,7 @@ static void what_is_sent_is_a_line(void **state)
   dx_channel_close(&two);
 }
 
-static void slow_reader_misses_nothing_or_is_given_up(void **state)
+static void slow_reader_gets_everything_or_is_disconnected(void **state)
 {
   struct dx_channel one = DX_CHANNEL_NONE, two = DX_CHANNEL_NONE;
   struct dx_message message;
@@ -312,7 +312,7 @@ static void slow_reader_misses_nothing_or_is_given_up(void **state)
   dx_channel_close(&two);
 }
 
-static void last_words_are_read_after_a_failed_send(void **state)
+static void received_lines_are_read_after_a_failed_send(void **state)
 {
   struct dx_message message;
   int other;
@@ -368,7 +368,7 @@ static enum dx_code open_to_text(const char *text, struct dx_channel *channel)
   return code;
 }
 
-static void greeting_is_read(void **state)
+static void greeting_is_parsed(void **state)
 {
   struct dx_channel channel;
 
@@ -380,7 +380,7 @@ static void greeting_is_read(void **state)
   dx_channel_close(&channel);
 }
 
-static void cut_greeting_is_of_a_server_that_ends(void **state)
+static void truncated_greeting_means_that_the_server_exits(void **state)
 {
   static const char greeting[] = "docextractd 1 9.9 42 service";
   struct dx_channel channel;
@@ -391,7 +391,7 @@ static void cut_greeting_is_of_a_server_that_ends(void **state)
     assert_int_equal(open_to(greeting, i, &channel), DX_E_BUSY);
 }
 
-static void other_version_is_named(void **state)
+static void other_version_is_reported(void **state)
 {
   struct dx_channel channel;
 
@@ -405,7 +405,7 @@ static void other_version_is_named(void **state)
                    DX_E_STATE);
 }
 
-static void what_is_no_greeting_is_not_understood(void **state)
+static void invalid_greeting_is_rejected(void **state)
 {
   static char endless[DX_CHANNEL_LINE_BYTES + 1];
   struct dx_channel channel;
@@ -430,7 +430,7 @@ static void refusal_is_passed_on(void **state)
   assert_string_equal(err.text, "line 3");
 }
 
-static void nobody_listens(void **state)
+static void missing_server_is_reported(void **state)
 {
   int dirfd = dx_fs_open_dir(dir, &err);
   struct dx_channel channel;
@@ -443,23 +443,23 @@ static void nobody_listens(void **state)
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(only_lines_of_the_tables_are_taken),
-      cmocka_unit_test(line_with_nul_or_too_long_is_none),
-      cmocka_unit_test(words_are_read),
-      cmocka_unit_test(note_is_read_back),
-      cmocka_unit_test(note_of_another_version_is_not_understood),
-      cmocka_unit_test(line_arrives_only_when_it_is_whole),
-      cmocka_unit_test(cut_line_is_no_line),
-      cmocka_unit_test(hostile_lines_are_not_understood),
-      cmocka_unit_test(what_is_sent_is_a_line),
-      cmocka_unit_test(slow_reader_misses_nothing_or_is_given_up),
-      cmocka_unit_test(last_words_are_read_after_a_failed_send),
-      cmocka_unit_test(greeting_is_read),
-      cmocka_unit_test(cut_greeting_is_of_a_server_that_ends),
-      cmocka_unit_test(other_version_is_named),
-      cmocka_unit_test(what_is_no_greeting_is_not_understood),
+      cmocka_unit_test(only_lines_of_the_tables_are_accepted),
+      cmocka_unit_test(line_with_nul_or_too_long_is_rejected),
+      cmocka_unit_test(words_are_parsed),
+      cmocka_unit_test(formatted_note_can_be_parsed),
+      cmocka_unit_test(note_of_another_version_is_rejected),
+      cmocka_unit_test(incomplete_line_is_not_delivered),
+      cmocka_unit_test(truncated_line_is_rejected),
+      cmocka_unit_test(hostile_lines_are_rejected),
+      cmocka_unit_test(message_is_sent_as_a_line),
+      cmocka_unit_test(slow_reader_gets_everything_or_is_disconnected),
+      cmocka_unit_test(received_lines_are_read_after_a_failed_send),
+      cmocka_unit_test(greeting_is_parsed),
+      cmocka_unit_test(truncated_greeting_means_that_the_server_exits),
+      cmocka_unit_test(other_version_is_reported),
+      cmocka_unit_test(invalid_greeting_is_rejected),
       cmocka_unit_test(refusal_is_passed_on),
-      cmocka_unit_test(nobody_listens),
+      cmocka_unit_test(missing_server_is_reported),
   };
 
   return cmocka_run_group_tests(tests, setup, teardown);

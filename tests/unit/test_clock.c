@@ -144,7 +144,7 @@ static void invalid_rfc_3339_times_are_rejected(void **state)
   check_times(rows, sizeof(rows) / sizeof(rows[0]), dx_parse_time);
 }
 
-static void boot_id_is_that_of_the_kernel(void **state)
+static void boot_id_is_read_from_the_kernel(void **state)
 {
   char id[DX_BOOT_ID_BYTES], again[DX_BOOT_ID_BYTES];
   size_t i;
@@ -178,7 +178,7 @@ static void clocks_can_be_set_and_restored(void **state)
   assert_true(dx_monotonic_ms() >= before);
 }
 
-static void retry_after_is_understood_as_documented(void **state)
+static void retry_after_is_parsed_as_documented(void **state)
 {
   static const struct {
     const char *value;
@@ -245,9 +245,9 @@ int main(void)
       cmocka_unit_test(exact_times_are_formatted),
       cmocka_unit_test(rfc_3339_times_are_parsed),
       cmocka_unit_test(invalid_rfc_3339_times_are_rejected),
-      cmocka_unit_test(boot_id_is_that_of_the_kernel),
+      cmocka_unit_test(boot_id_is_read_from_the_kernel),
       cmocka_unit_test_teardown(clocks_can_be_set_and_restored, use_real_clock),
-      cmocka_unit_test_teardown(retry_after_is_understood_as_documented,
+      cmocka_unit_test_teardown(retry_after_is_parsed_as_documented,
                                 use_real_clock),
   };
 

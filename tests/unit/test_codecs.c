@@ -173,7 +173,7 @@ static void check_ccitt(struct bytes b, struct ccitt_parms p, size_t end_bytes)
   assert_int_equal(ccitt(b, p), DX_REASON_DAMAGED);
 }
 
-static void what_libtiff_writes_is_whole(void **state)
+static void images_written_by_libtiff_are_complete(void **state)
 {
   static const uint32_t columns[] = {1,    2,    7,    8,          9,    64,
                                      65,   1727, 1728, 1791,       1792, 2560,
@@ -361,7 +361,7 @@ static void group_4_may_be_aligned(void **state)
   }
 }
 
-static void early_end_of_block_is_named(void **state)
+static void early_end_of_block_is_reported(void **state)
 {
   unsigned char rows[ROWS * 216];
   struct ccitt_parms p = {-1, 1728, 3 * ROWS, false};
@@ -379,7 +379,7 @@ static void early_end_of_block_is_named(void **state)
 }
 
 /* What follows the end of the block does not count. */
-static void nothing_is_behind_the_end_of_the_block(void **state)
+static void data_after_the_end_of_the_block_is_rejected(void **state)
 {
   static struct bits blank;
   struct ccitt_parms p = {-1, 1728, 3, false};
@@ -395,7 +395,7 @@ static void nothing_is_behind_the_end_of_the_block(void **state)
 }
 
 /* Two white and three black pixels, in nine bits. */
-static void last_bit_may_not_be_missing(void **state)
+static void missing_last_bit_is_detected(void **state)
 {
   struct ccitt_parms p = {-1, 5, 1, false};
   unsigned char bytes[2] = {0x2F, 0};
@@ -436,7 +436,7 @@ static void runs_without_pixels_are_limited(void **state)
   free(b.at);
 }
 
-static void random_bytes_do_no_harm(void **state)
+static void random_bytes_do_not_crash(void **state)
 {
   struct bytes b = {.at = malloc(4096), .len = 4096};
   unsigned seed = 1, round;
@@ -504,7 +504,7 @@ static enum dx_reason jbig2_of(struct bytes b, struct bytes globals,
 
 static const struct bytes no_globals;
 
-static void jbig2_is_followed_to_its_end(void **state)
+static void jbig2_is_parsed_to_its_end(void **state)
 {
   struct bytes globals = new_bytes(), b = new_bytes(), cut;
   unsigned char last;
@@ -639,7 +639,7 @@ static void no_jpx_cut_passes(struct bytes b, size_t end_bytes)
   free(cut.at);
 }
 
-static void jpx_is_followed_to_its_end(void **state)
+static void jpx_is_parsed_to_its_end(void **state)
 {
   struct bytes b = new_bytes(), boxes = new_bytes();
 
@@ -687,7 +687,7 @@ static void add_tile_part(struct bytes *b, int tile, int part, int parts)
   add(b, bytes, sizeof(bytes));
 }
 
-static void every_tile_has_all_its_parts(void **state)
+static void missing_tile_part_is_detected(void **state)
 {
   struct bytes b = new_bytes();
   size_t begin;
@@ -843,20 +843,20 @@ static void jpx_loses_its_metadata(void **state)
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(what_libtiff_writes_is_whole),
+      cmocka_unit_test(images_written_by_libtiff_are_complete),
       cmocka_unit_test(group_3_needs_no_eol),
       cmocka_unit_test(group_4_may_be_aligned),
-      cmocka_unit_test(early_end_of_block_is_named),
-      cmocka_unit_test(nothing_is_behind_the_end_of_the_block),
-      cmocka_unit_test(last_bit_may_not_be_missing),
+      cmocka_unit_test(early_end_of_block_is_reported),
+      cmocka_unit_test(data_after_the_end_of_the_block_is_rejected),
+      cmocka_unit_test(missing_last_bit_is_detected),
       cmocka_unit_test(runs_without_pixels_are_limited),
-      cmocka_unit_test(random_bytes_do_no_harm),
-      cmocka_unit_test(jbig2_is_followed_to_its_end),
+      cmocka_unit_test(random_bytes_do_not_crash),
+      cmocka_unit_test(jbig2_is_parsed_to_its_end),
       cmocka_unit_test(jbig2_may_have_stripes),
       cmocka_unit_test(jbig2_region_may_have_any_length),
       cmocka_unit_test(jbig2_may_refer_to_many_segments),
-      cmocka_unit_test(jpx_is_followed_to_its_end),
-      cmocka_unit_test(every_tile_has_all_its_parts),
+      cmocka_unit_test(jpx_is_parsed_to_its_end),
+      cmocka_unit_test(missing_tile_part_is_detected),
       cmocka_unit_test(jpx_sizes_are_checked),
       cmocka_unit_test(jpx_loses_its_metadata),
   };

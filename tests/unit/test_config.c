@@ -355,14 +355,14 @@ static void all_errors_are_reported_except_consequential_ones(void **state)
   }
 }
 
-static void the_first_error_says_that_there_are_more(void **state)
+static void first_error_gives_the_number_of_errors(void **state)
 {
   (void)state;
   check_refused("KeepJobs 7\nKeepJob 7d\n" OPEN URL KEY CLOSE, 1,
                 "such as 7d (the first of 2 errors; see docextract config)");
 }
 
-static void the_number_of_reported_errors_is_limited(void **state)
+static void number_of_reported_errors_is_limited(void **state)
 {
   struct dx_config_notes notes = {.mistake_count = 0};
   struct dx_buf text = {0};
@@ -409,7 +409,7 @@ static void correct_lines_of_an_incorrect_file_are_read(void **state)
   assert_int_equal(dx_config_read_anyway(path, &config, &err), DX_E_CONFIG);
 }
 
-static void secrets_in_wrong_places_are_not_repeated(void **state)
+static void misplaced_secrets_are_not_printed(void **state)
 {
   static const char *const texts[] = {
       OPEN "Token s3cret\n",
@@ -476,7 +476,7 @@ static void every_source_of_tokens_needs_its_directive(void **state)
   }
 }
 
-static void a_missing_file_is_a_warning(void **state)
+static void missing_file_is_a_warning(void **state)
 {
   static const char text[] =
       "SpoolDir /nowhere/spool\nResultsDir /nowhere/x/results\n" OPEN URL KEY
@@ -518,7 +518,7 @@ static void check_drop_ins(const char *text, const char *mountinfo,
 
 #define SECTION(lines) OPEN URL KEY lines CLOSE
 
-static void what_the_unit_protects_needs_a_drop_in(void **state)
+static void protected_paths_require_a_drop_in(void **state)
 {
   static const struct {
     const char *text, *want;
@@ -549,7 +549,7 @@ static void what_the_unit_protects_needs_a_drop_in(void **state)
 }
 
 /* What systemd 252 makes of the unit, and of a drop-in. */
-static void a_drop_in_that_is_there_is_enough(void **state)
+static void existing_drop_in_is_sufficient(void **state)
 {
   static const char unit[] =
       "120 90 8:1 / / rw,relatime - ext4 /dev/sda1 rw\n"
@@ -613,7 +613,7 @@ static void check_lines(char *text, size_t len)
 }
 
 /* Everything that the special characters and a letter can spell. */
-static void lines_are_read_as_cups_reads_them(void **state)
+static void lines_are_parsed_like_those_of_cups(void **state)
 {
   static const char bytes[] = "a \t#\\<>\r\n";
   const size_t count = sizeof(bytes) - 1;
@@ -686,7 +686,7 @@ static void services_claims_and_hosts_are_limited(void **state)
 
 /* ---- the file itself ---- */
 
-static void everybody_may_read_the_configuration(void **state)
+static void configuration_may_be_world_readable(void **state)
 {
   struct dx_config *config = NULL;
   struct dx_err err = {0};
@@ -697,7 +697,7 @@ static void everybody_may_read_the_configuration(void **state)
   dx_config_free(&config);
 }
 
-static void nobody_else_may_write_the_configuration(void **state)
+static void configuration_that_others_can_write_is_rejected(void **state)
 {
   static const mode_t modes[] = {0660, 0602};
   struct dx_config *config = NULL;
@@ -717,7 +717,7 @@ static void nobody_else_may_write_the_configuration(void **state)
 }
 
 /* Root reads no other user's configuration: it names programs to run. */
-static void the_configuration_of_another_user_is_rejected(void **state)
+static void configuration_of_another_user_is_rejected(void **state)
 {
   struct dx_config *config = NULL;
   struct dx_err err = {0};
@@ -734,7 +734,7 @@ static void the_configuration_of_another_user_is_rejected(void **state)
   assert_int_equal(unlink(path), 0);
 }
 
-static void nobody_else_may_write_a_key(void **state)
+static void key_that_others_can_write_is_rejected(void **state)
 {
   char text[512];
 
@@ -745,7 +745,7 @@ static void nobody_else_may_write_a_key(void **state)
   check_refused(text, 3, "other users may write");
 }
 
-static void a_world_readable_key_is_rejected(void **state)
+static void world_readable_key_is_rejected(void **state)
 {
   static const char *const names[] = {"TokenKeyFile", "TokenFile"};
   struct dx_config *config;
@@ -765,7 +765,7 @@ static void a_world_readable_key_is_rejected(void **state)
   }
 }
 
-static void what_is_no_file_is_refused(void **state)
+static void path_that_is_not_a_file_is_rejected(void **state)
 {
   struct dx_config *config = NULL;
   struct dx_err err = {0};
@@ -789,7 +789,7 @@ static void what_is_no_file_is_refused(void **state)
   assert_null(config);
 }
 
-static void path_follows_cups(void **state)
+static void path_follows_cups_serverroot(void **state)
 {
   static const struct {
     const char *root; /* NULL: not set */
@@ -815,7 +815,7 @@ static void path_follows_cups(void **state)
 
 /* ---- valid ones ---- */
 
-static void the_smallest_configuration_gets_the_defaults(void **state)
+static void smallest_configuration_gets_the_defaults(void **state)
 {
   struct dx_config *config = loaded(GOOD);
   const struct dx_service *s = dx_config_service(config, "default");
@@ -1020,7 +1020,7 @@ static void loopback_hosts_are_known(void **state)
       fail_msg("'%s'", rows[i].host);
 }
 
-static void plain_http_is_for_this_computer(void **state)
+static void plain_http_is_limited_to_loopback(void **state)
 {
   static const char *const urls[] = {
       "http://127.0.0.1:8080", "http://[::1]:1/x", "http://localhost/v%201"};
@@ -1055,7 +1055,7 @@ static enum dx_code try_value(const struct dx_directive *d, const char *value)
   return code;
 }
 
-static void defaults_lie_in_their_range(void **state)
+static void defaults_are_within_their_range(void **state)
 {
   const struct dx_directive *d;
   size_t ranged = 0, i;
@@ -1165,7 +1165,7 @@ static void assert_same_service(const struct dx_service *a,
   assert_string_equal(a->results_dir, b->results_dir);
 }
 
-static void what_is_printed_is_the_same_configuration(void **state)
+static void printed_configuration_can_be_parsed(void **state)
 {
   static const char *const texts[] = {
       GOOD,
@@ -1252,34 +1252,34 @@ int main(void)
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(invalid_lines_are_rejected_with_their_number),
       cmocka_unit_test(all_errors_are_reported_except_consequential_ones),
-      cmocka_unit_test(the_first_error_says_that_there_are_more),
-      cmocka_unit_test(the_number_of_reported_errors_is_limited),
+      cmocka_unit_test(first_error_gives_the_number_of_errors),
+      cmocka_unit_test(number_of_reported_errors_is_limited),
       cmocka_unit_test(correct_lines_of_an_incorrect_file_are_read),
-      cmocka_unit_test(secrets_in_wrong_places_are_not_repeated),
+      cmocka_unit_test(misplaced_secrets_are_not_printed),
       cmocka_unit_test(every_source_of_tokens_needs_its_directive),
-      cmocka_unit_test(a_missing_file_is_a_warning),
-      cmocka_unit_test(lines_are_read_as_cups_reads_them),
+      cmocka_unit_test(missing_file_is_a_warning),
+      cmocka_unit_test(lines_are_parsed_like_those_of_cups),
       cmocka_unit_test(carriage_returns_and_comments_count_as_lines),
       cmocka_unit_test(lines_that_are_too_long_are_rejected),
       cmocka_unit_test(services_claims_and_hosts_are_limited),
-      cmocka_unit_test(everybody_may_read_the_configuration),
-      cmocka_unit_test(nobody_else_may_write_the_configuration),
-      cmocka_unit_test(the_configuration_of_another_user_is_rejected),
-      cmocka_unit_test(nobody_else_may_write_a_key),
-      cmocka_unit_test(a_world_readable_key_is_rejected),
-      cmocka_unit_test(what_is_no_file_is_refused),
-      cmocka_unit_test(path_follows_cups),
-      cmocka_unit_test(the_smallest_configuration_gets_the_defaults),
+      cmocka_unit_test(configuration_may_be_world_readable),
+      cmocka_unit_test(configuration_that_others_can_write_is_rejected),
+      cmocka_unit_test(configuration_of_another_user_is_rejected),
+      cmocka_unit_test(key_that_others_can_write_is_rejected),
+      cmocka_unit_test(world_readable_key_is_rejected),
+      cmocka_unit_test(path_that_is_not_a_file_is_rejected),
+      cmocka_unit_test(path_follows_cups_serverroot),
+      cmocka_unit_test(smallest_configuration_gets_the_defaults),
       cmocka_unit_test(every_directive_reaches_its_field),
-      cmocka_unit_test(what_the_unit_protects_needs_a_drop_in),
-      cmocka_unit_test(a_drop_in_that_is_there_is_enough),
+      cmocka_unit_test(protected_paths_require_a_drop_in),
+      cmocka_unit_test(existing_drop_in_is_sufficient),
       cmocka_unit_test(services_are_found_by_name),
       cmocka_unit_test(hash_is_a_comment_unless_escaped),
       cmocka_unit_test(loopback_hosts_are_known),
-      cmocka_unit_test(plain_http_is_for_this_computer),
-      cmocka_unit_test(defaults_lie_in_their_range),
+      cmocka_unit_test(plain_http_is_limited_to_loopback),
+      cmocka_unit_test(defaults_are_within_their_range),
       cmocka_unit_test(algorithms_have_their_names),
-      cmocka_unit_test(what_is_printed_is_the_same_configuration),
+      cmocka_unit_test(printed_configuration_can_be_parsed),
       cmocka_unit_test(every_value_is_printed_with_its_origin),
       cmocka_unit_test(output_that_cannot_be_written_is_reported),
   };

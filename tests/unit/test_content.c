@@ -101,7 +101,7 @@ static void inline_images_are_found_and_judged(void **state)
 }
 
 /* A cut image must not cost the square of what follows. */
-static void only_so_many_ends_are_tried(void **state)
+static void number_of_tried_ends_is_limited(void **state)
 {
   char *content = malloc(500000);
   size_t n = (size_t)sprintf(content, "BI /N 99999 ID ");
@@ -114,7 +114,7 @@ static void only_so_many_ends_are_tried(void **state)
   free(content);
 }
 
-static void content_that_ended_early_must_be_closed(void **state)
+static void truncated_content_must_be_closed(void **state)
 {
   static const struct {
     const char *content;
@@ -170,7 +170,7 @@ static void content_that_ended_early_must_be_closed(void **state)
 }
 
 /* All that a page may open is closed only at its end. */
-static void no_cut_of_a_wrapped_page_is_closed(void **state)
+static void truncated_wrapped_page_is_not_closed(void **state)
 {
   static const char page[] = "q /P <</MCID 0>> BDC BT /F1 12 Tf (a(b)\\)) Tj "
                              "[(c) -20 <6465>] TJ ET BX BI /N 3 ID xxx EI EX "
@@ -190,9 +190,9 @@ int main(void)
 {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(inline_images_are_found_and_judged),
-      cmocka_unit_test(only_so_many_ends_are_tried),
-      cmocka_unit_test(content_that_ended_early_must_be_closed),
-      cmocka_unit_test(no_cut_of_a_wrapped_page_is_closed),
+      cmocka_unit_test(number_of_tried_ends_is_limited),
+      cmocka_unit_test(truncated_content_must_be_closed),
+      cmocka_unit_test(truncated_wrapped_page_is_not_closed),
   };
 
   return cmocka_run_group_tests(tests, NULL, NULL);

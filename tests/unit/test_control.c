@@ -141,7 +141,7 @@ static bool has_ended(int fd)
 
 /* ---- lines ---- */
 
-static void client_is_greeted_and_heard(void **state)
+static void client_is_greeted_and_its_lines_are_received(void **state)
 {
   struct control *control = serve();
   char greeting[128];
@@ -166,7 +166,7 @@ static void client_is_greeted_and_heard(void **state)
   control_free(&control);
 }
 
-static void line_may_come_in_pieces(void **state)
+static void line_may_arrive_in_parts(void **state)
 {
   static const char lines[] = "attend KEY RUN\nleave\n";
   struct control *control = serve();
@@ -184,7 +184,7 @@ static void line_may_come_in_pieces(void **state)
   assert_int_equal(seen.closed, 1);
 }
 
-static void cut_line_is_not_heard(void **state)
+static void truncated_line_is_ignored(void **state)
 {
   static const char line[] = "cancel KEY";
   size_t i;
@@ -204,7 +204,7 @@ static void cut_line_is_not_heard(void **state)
   }
 }
 
-static void hostile_line_ends_the_connection(void **state)
+static void hostile_line_closes_the_connection(void **state)
 {
   static char endless[2 * DX_CHANNEL_LINE_BYTES];
   static const struct {
@@ -236,7 +236,7 @@ static void hostile_line_ends_the_connection(void **state)
   control_free(&control);
 }
 
-static void client_that_is_closed_gets_what_was_sent(void **state)
+static void closed_client_gets_all_sent_lines(void **state)
 {
   struct control *control = serve();
   int fd = dial_and_hear(control);
@@ -254,7 +254,7 @@ static void client_that_is_closed_gets_what_was_sent(void **state)
   control_free(&control);
 }
 
-static void slow_reader_is_closed_and_costs_little(void **state)
+static void slow_reader_is_disconnected_with_little_memory(void **state)
 {
   struct control *control = serve();
   int slow = dial_and_hear(control), good = dial_and_hear(control);
@@ -278,7 +278,7 @@ static void slow_reader_is_closed_and_costs_little(void **state)
 }
 
 /* What a client was behind is sent as it reads, by turns alone. */
-static void reader_that_is_behind_gets_everything(void **state)
+static void delayed_reader_gets_everything(void **state)
 {
   struct control *control = serve();
   struct dx_channel channel = DX_CHANNEL_NONE;
@@ -315,7 +315,7 @@ static int64_t set_ms(void)
   return now_ms;
 }
 
-static void silent_client_is_closed(void **state)
+static void silent_client_is_disconnected(void **state)
 {
   static const struct dx_clock clock = {set_ms, set_ms};
   struct control *control = serve();
@@ -348,7 +348,7 @@ static void silent_client_is_closed(void **state)
 }
 
 /* The loop of docextractd has no other clock for it. */
-static void descriptor_wakes_for_what_is_late(void **state)
+static void descriptor_is_readable_when_a_timeout_has_passed(void **state)
 {
   struct control *control = serve();
   struct pollfd wanted = {.fd = control_fd(control), .events = POLLIN};
@@ -372,7 +372,7 @@ static bool may_open(rlim_t count)
   return limit.rlim_max >= count;
 }
 
-static void crowd_is_served(void **state)
+static void thousand_clients_are_served(void **state)
 {
   static int fds[CROWD];
   struct control *control;
@@ -401,7 +401,7 @@ static void crowd_is_served(void **state)
   control_free(&control);
 }
 
-static void too_many_are_turned_away(void **state)
+static void too_many_clients_are_rejected(void **state)
 {
   static int fds[DX_CONTROL_CLIENTS_MAX];
   struct control *control;
@@ -426,7 +426,7 @@ static void too_many_are_turned_away(void **state)
   control_free(&control);
 }
 
-static void server_without_descriptors_accepts_later(void **state)
+static void server_without_descriptors_accepts_when_it_has_one(void **state)
 {
   struct control *control = serve();
   struct pollfd wanted = {.fd = control_fd(control), .events = POLLIN};
@@ -466,7 +466,7 @@ static void only_the_owner_may_connect(void **state)
 }
 
 /* Even if the mode was changed. */
-static void another_user_is_turned_away(void **state)
+static void other_users_are_rejected(void **state)
 {
   struct control *control;
   struct pollfd wanted;
@@ -580,7 +580,7 @@ static int take_turns(void)
   return 0;
 }
 
-static void servers_do_not_take_each_others_socket(void **state)
+static void servers_do_not_replace_each_others_socket(void **state)
 {
   pid_t children[3];
   size_t i;
@@ -607,7 +607,7 @@ static void wait_for(struct control *control)
 
 /* It is in the queue of a server that never accepts it, then no server listens,
  * then the next one serves. */
-static void client_of_a_server_that_ends_is_served_by_the_next(void **state)
+static void client_of_an_exiting_server_is_served_by_the_next(void **state)
 {
   struct dx_config config = {.spool_dir = dir};
   struct control *control = serve();
@@ -737,7 +737,7 @@ static void end_demanded(struct dx_channel *channel)
   (void)close(lock(spool.dirfd));
 }
 
-static void docextractd_is_started_with_nothing_of_ours(void **state)
+static void docextractd_inherits_nothing_from_its_starter(void **state)
 {
   char config_path[TEMP_DIR_BYTES + 16], expected[256];
   struct dx_config config = demanded(config_path);
@@ -769,7 +769,7 @@ static void docextractd_is_started_with_nothing_of_ours(void **state)
 }
 
 /* All at once, and each is served by the same one. */
-static void many_start_one(void **state)
+static void concurrent_clients_start_one_docextractd(void **state)
 {
   char config_path[TEMP_DIR_BYTES + 16];
   struct dx_config config = demanded(config_path);
@@ -815,7 +815,7 @@ static enum dx_code start_on_demand(const struct dx_config *config,
   return code;
 }
 
-static void what_cannot_be_started_is_reported(void **state)
+static void failed_start_is_reported(void **state)
 {
   char config_path[TEMP_DIR_BYTES + 16];
   struct dx_config config = demanded(config_path);
@@ -834,7 +834,7 @@ static int64_t hasty_ms(void)
 }
 
 /* One that begins or ends: a second one could do nothing. */
-static void none_is_started_while_another_holds_the_lock(void **state)
+static void docextractd_is_not_started_while_the_lock_is_held(void **state)
 {
   static const struct dx_clock clock = {hasty_ms, hasty_ms};
   char config_path[TEMP_DIR_BYTES + 16], byte;
@@ -863,7 +863,7 @@ static void none_is_started_while_another_holds_the_lock(void **state)
   (void)close(held[0]);
 }
 
-static void only_the_owner_starts_it(void **state)
+static void only_the_owner_starts_docextractd(void **state)
 {
   char config_path[TEMP_DIR_BYTES + 16];
   struct dx_config config = demanded(config_path);
@@ -879,7 +879,7 @@ static void only_the_owner_starts_it(void **state)
   assert_int_equal(fchown(spool.dirfd, 0, 0), 0);
 }
 
-static void unit_is_systemds_only_where_systemd_runs(void **state)
+static void unit_counts_only_if_systemd_runs(void **state)
 {
   static const char *const dirs[] = {
       "lib", "lib/systemd", "lib/systemd/system",
@@ -909,30 +909,30 @@ static void unit_is_systemds_only_where_systemd_runs(void **state)
 int main(int argc, char **argv)
 {
   const struct CMUnitTest tests[] = {
-      IN_A_SPOOL(client_is_greeted_and_heard),
-      IN_A_SPOOL(line_may_come_in_pieces),
-      IN_A_SPOOL(cut_line_is_not_heard),
-      IN_A_SPOOL(hostile_line_ends_the_connection),
-      IN_A_SPOOL(client_that_is_closed_gets_what_was_sent),
-      IN_A_SPOOL(slow_reader_is_closed_and_costs_little),
-      IN_A_SPOOL(reader_that_is_behind_gets_everything),
-      IN_A_SPOOL(silent_client_is_closed),
-      IN_A_SPOOL(descriptor_wakes_for_what_is_late),
-      IN_A_SPOOL(crowd_is_served),
-      IN_A_SPOOL(too_many_are_turned_away),
-      IN_A_SPOOL(server_without_descriptors_accepts_later),
+      IN_A_SPOOL(client_is_greeted_and_its_lines_are_received),
+      IN_A_SPOOL(line_may_arrive_in_parts),
+      IN_A_SPOOL(truncated_line_is_ignored),
+      IN_A_SPOOL(hostile_line_closes_the_connection),
+      IN_A_SPOOL(closed_client_gets_all_sent_lines),
+      IN_A_SPOOL(slow_reader_is_disconnected_with_little_memory),
+      IN_A_SPOOL(delayed_reader_gets_everything),
+      IN_A_SPOOL(silent_client_is_disconnected),
+      IN_A_SPOOL(descriptor_is_readable_when_a_timeout_has_passed),
+      IN_A_SPOOL(thousand_clients_are_served),
+      IN_A_SPOOL(too_many_clients_are_rejected),
+      IN_A_SPOOL(server_without_descriptors_accepts_when_it_has_one),
       IN_A_SPOOL(only_the_owner_may_connect),
-      IN_A_SPOOL(another_user_is_turned_away),
+      IN_A_SPOOL(other_users_are_rejected),
       IN_A_SPOOL(path_may_be_longer_than_an_address),
       IN_A_SPOOL(socket_of_a_killed_server_is_replaced),
-      IN_A_SPOOL(servers_do_not_take_each_others_socket),
-      IN_A_SPOOL(client_of_a_server_that_ends_is_served_by_the_next),
-      IN_A_SPOOL(docextractd_is_started_with_nothing_of_ours),
-      IN_A_SPOOL(many_start_one),
-      IN_A_SPOOL(what_cannot_be_started_is_reported),
-      IN_A_SPOOL(none_is_started_while_another_holds_the_lock),
-      IN_A_SPOOL(only_the_owner_starts_it),
-      IN_A_SPOOL(unit_is_systemds_only_where_systemd_runs),
+      IN_A_SPOOL(servers_do_not_replace_each_others_socket),
+      IN_A_SPOOL(client_of_an_exiting_server_is_served_by_the_next),
+      IN_A_SPOOL(docextractd_inherits_nothing_from_its_starter),
+      IN_A_SPOOL(concurrent_clients_start_one_docextractd),
+      IN_A_SPOOL(failed_start_is_reported),
+      IN_A_SPOOL(docextractd_is_not_started_while_the_lock_is_held),
+      IN_A_SPOOL(only_the_owner_starts_docextractd),
+      IN_A_SPOOL(unit_counts_only_if_systemd_runs),
   };
 
   if (argc == 4 && strcmp(argv[1], "--on-demand") == 0 &&

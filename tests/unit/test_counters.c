@@ -66,7 +66,7 @@ static struct dx_counts counts_of(const char *service)
   return counts;
 }
 
-static void they_begin_at_0_and_grow(void **state)
+static void counters_start_at_0_and_grow(void **state)
 {
   (void)state;
   assert_int_equal(counts_of("a").calls[DX_CL_DONE], 0);
@@ -79,7 +79,7 @@ static void they_begin_at_0_and_grow(void **state)
   assert_int_equal(counts_of("a").extraction_ms, INT64_C(4000000000004));
 }
 
-static void services_do_not_share_them(void **state)
+static void services_have_separate_counters(void **state)
 {
   (void)state;
   add("a.b", DX_CL_DONE, 1);
@@ -88,7 +88,7 @@ static void services_do_not_share_them(void **state)
   assert_int_equal(counts_of("a-b").calls[DX_CL_DONE], 2);
 }
 
-static void they_are_written_at_most_once_a_second(void **state)
+static void counters_are_written_at_most_once_a_second(void **state)
 {
   struct dx_counters *counters = dx_counters_new(dirfd_, "a");
 
@@ -110,7 +110,7 @@ static void they_are_written_at_most_once_a_second(void **state)
 #define COUNTS_VERSION "docextract-counts 2\n"
 
 /* Of another version or length, or with values that no counter has. */
-static void a_damaged_file_begins_again(void **state)
+static void damaged_file_counts_as_empty(void **state)
 {
   static const struct {
     const char *version;
@@ -143,7 +143,7 @@ static void a_damaged_file_begins_again(void **state)
 
 /* ---- the files ---- */
 
-static void no_host_name_leaves_the_directory(void **state)
+static void host_name_does_not_escape_the_directory(void **state)
 {
   static char huge[2000];
   const char *const hosts[] = {"../dx-rate-x", "/tmp/dx-rate-y", "::1", "..",
@@ -163,7 +163,7 @@ static void no_host_name_leaves_the_directory(void **state)
   }
 }
 
-static void a_planted_link_is_not_written_through(void **state)
+static void planted_link_is_not_followed(void **state)
 {
   const struct dx_pause pause = {now_ms, 5000};
   struct dx_buf text = {0};
@@ -185,12 +185,12 @@ int main(void)
 {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, start, stop)
   const struct CMUnitTest tests[] = {
-      CASE(they_begin_at_0_and_grow),
-      CASE(services_do_not_share_them),
-      CASE(they_are_written_at_most_once_a_second),
-      CASE(a_damaged_file_begins_again),
-      CASE(no_host_name_leaves_the_directory),
-      CASE(a_planted_link_is_not_written_through),
+      CASE(counters_start_at_0_and_grow),
+      CASE(services_have_separate_counters),
+      CASE(counters_are_written_at_most_once_a_second),
+      CASE(damaged_file_counts_as_empty),
+      CASE(host_name_does_not_escape_the_directory),
+      CASE(planted_link_is_not_followed),
   };
 
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -251,7 +251,7 @@ static const struct ipp_listed listed_17 = {17, NULL, 0, false};
 
 /* ---- answers ---- */
 
-static void a_state_is_an_answer(void **state)
+static void every_state_has_an_answer(void **state)
 {
   static const struct {
     ipp_jstate_t state;
@@ -275,7 +275,7 @@ static void a_state_is_an_answer(void **state)
   assert_string_equal(told, "job job job job job ");
 }
 
-static void cupsd_is_asked_in_the_name_of_the_owner(void **state)
+static void query_names_the_owner_of_the_job(void **state)
 {
   (void)state;
   ask();
@@ -283,7 +283,7 @@ static void cupsd_is_asked_in_the_name_of_the_owner(void **state)
   assert_string_equal(open_call(JOB)->uri, "ipp://localhost/jobs/17");
 }
 
-static void printer_is_a_part_of_the_answer(void **state)
+static void answer_depends_on_the_printer(void **state)
 {
   static const struct {
     const char *section, *queue, *uri; /* section: of the job */
@@ -349,7 +349,7 @@ pending_job_of_another_queue_that_is_not_listed_is_over(void **state)
   expect(DX_ANSWER_OVER);
 }
 
-static void private_list_does_not_hide_another_queue(void **state)
+static void other_queue_is_found_despite_a_private_list(void **state)
 {
   (void)state;
   ask_at_another_queue();
@@ -358,7 +358,7 @@ static void private_list_does_not_hide_another_queue(void **state)
 }
 
 /* cupsd says file:///dev/null of a class, which is none of ours. */
-static void a_class_leads_nowhere(void **state)
+static void device_uri_of_a_class_is_not_queried(void **state)
 {
   (void)state;
   ask();
@@ -367,7 +367,7 @@ static void a_class_leads_nowhere(void **state)
   assert_int_equal(asked(QUEUE), 0);
 }
 
-static void a_printer_that_is_kept_private_does_not_count(void **state)
+static void private_printer_is_ignored(void **state)
 {
   (void)state;
   ask();
@@ -382,7 +382,7 @@ static void ask_pending(void)
   respond(JOB, job_at("classes/all", IPP_JSTATE_PENDING));
 }
 
-static void a_pending_job_that_is_not_listed_is_over(void **state)
+static void unlisted_pending_job_is_over(void **state)
 {
   static const struct ipp_listed other = {18, NULL, 0, false};
 
@@ -392,7 +392,7 @@ static void a_pending_job_that_is_not_listed_is_over(void **state)
   expect(DX_ANSWER_OVER);
 }
 
-static void a_list_shows_for_a_while_that_jobs_are_active(void **state)
+static void recent_list_proves_that_jobs_are_active(void **state)
 {
   (void)state;
   ask_pending();
@@ -405,7 +405,7 @@ static void a_list_shows_for_a_while_that_jobs_are_active(void **state)
 }
 
 /* It may have been printed since. */
-static void an_old_list_does_not_show_that_a_job_is_over(void **state)
+static void old_list_does_not_prove_that_a_job_is_over(void **state)
 {
   (void)state;
   ask_pending();
@@ -417,7 +417,7 @@ static void an_old_list_does_not_show_that_a_job_is_over(void **state)
   expect(DX_ANSWER_ACTIVE);
 }
 
-static void a_list_that_is_kept_private_shows_nothing(void **state)
+static void private_list_is_ignored(void **state)
 {
   (void)state;
   ask_pending();
@@ -425,7 +425,7 @@ static void a_list_that_is_kept_private_shows_nothing(void **state)
   expect(DX_ANSWER_ACTIVE);
 }
 
-static void a_hidden_job_is_hidden(void **state)
+static void hidden_job_is_reported_as_hidden(void **state)
 {
   (void)state;
   ask();
@@ -438,7 +438,7 @@ static void a_hidden_job_is_hidden(void **state)
   assert_int_equal(asked(QUEUE), 0);
 }
 
-static void a_job_that_cupsd_does_not_know_is_unknown(void **state)
+static void missing_job_is_unknown(void **state)
 {
   (void)state;
   ask();
@@ -446,7 +446,7 @@ static void a_job_that_cupsd_does_not_know_is_unknown(void **state)
   expect(DX_ANSWER_UNKNOWN);
 }
 
-static void another_job_with_its_number_says_nothing_about_it(void **state)
+static void other_job_with_the_same_number_is_ignored(void **state)
 {
   (void)state;
   ask();
@@ -460,7 +460,7 @@ static void another_job_with_its_number_says_nothing_about_it(void **state)
 
 /* ---- no answer ---- */
 
-static void silence_at_any_step_is_no_answer(void **state)
+static void timeout_at_any_step_is_no_answer(void **state)
 {
   (void)state;
   ask();
@@ -478,7 +478,7 @@ static void silence_at_any_step_is_no_answer(void **state)
   expect(DX_ANSWER_NONE);
 }
 
-static void all_steps_together_have_one_second(void **state)
+static void all_steps_share_one_second(void **state)
 {
   (void)state;
   ask();
@@ -492,7 +492,7 @@ static void all_steps_together_have_one_second(void **state)
 
 /* ---- how often ---- */
 
-static void a_job_is_asked_about_once_a_second(void **state)
+static void job_is_queried_at_most_once_a_second(void **state)
 {
   enum dx_answer answer;
 
@@ -509,7 +509,7 @@ static void a_job_is_asked_about_once_a_second(void **state)
   assert_int_equal(asked(JOB), 2);
 }
 
-static void an_answer_counts_if_it_is_new_enough(void **state)
+static void recent_answer_is_reused(void **state)
 {
   enum dx_answer answer;
   int64_t since = now_ms;
@@ -534,7 +534,7 @@ static void ask_for_many(size_t count)
   }
 }
 
-static void many_jobs_stand_in_line_and_share_what_is_common(void **state)
+static void queued_queries_share_common_answers(void **state)
 {
   enum dx_answer answer;
   size_t i;
@@ -555,7 +555,7 @@ static void many_jobs_stand_in_line_and_share_what_is_common(void **state)
   assert_int_equal(strlen(told), 10 * strlen("job "));
 }
 
-static void nobody_stands_in_line_for_a_silent_cupsd(void **state)
+static void silent_cupsd_delays_no_job(void **state)
 {
   enum dx_answer answer;
   size_t i;
@@ -572,7 +572,7 @@ static void nobody_stands_in_line_for_a_silent_cupsd(void **state)
   assert_int_equal(asked(JOB), 4);
 }
 
-static void whoever_is_told_may_ask_again(void **state)
+static void client_may_query_again_after_a_notification(void **state)
 {
   (void)state;
   asks_again = true;
@@ -581,7 +581,7 @@ static void whoever_is_told_may_ask_again(void **state)
   assert_int_equal(asked(JOB), 2);
 }
 
-static void a_question_that_is_forgotten_leaves_its_place(void **state)
+static void canceled_query_is_removed_from_the_queue(void **state)
 {
   size_t i;
 
@@ -595,7 +595,7 @@ static void a_question_that_is_forgotten_leaves_its_place(void **state)
 
 /* ---- the list for the sweep ---- */
 
-static void the_list_has_what_cupsd_may_run_again(void **state)
+static void list_contains_jobs_that_may_run_again(void **state)
 {
   static const struct ipp_listed first[] = {
       {1, "urn:1", IPP_JSTATE_COMPLETED, true},
@@ -622,7 +622,7 @@ static void the_list_has_what_cupsd_may_run_again(void **state)
   assert_int_equal(asked(LIST), 3);
 }
 
-static void half_a_list_is_not_known(void **state)
+static void incomplete_list_is_ignored(void **state)
 {
   static const struct ipp_listed first = {1, "urn:1", IPP_JSTATE_HELD, false};
 
@@ -633,7 +633,7 @@ static void half_a_list_is_not_known(void **state)
   assert_int_equal(cupsd_may_rerun(cupsd, "1", "urn:1"), DX_RERUN_UNKNOWN);
 }
 
-static void a_list_grows_old(void **state)
+static void list_expires(void **state)
 {
   (void)state;
   (void)cupsd_may_rerun(cupsd, "1", "urn:1");
@@ -649,31 +649,31 @@ static void a_list_grows_old(void **state)
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-      WITH_CUPSD(a_state_is_an_answer),
-      WITH_CUPSD(cupsd_is_asked_in_the_name_of_the_owner),
-      WITH_CUPSD(printer_is_a_part_of_the_answer),
+      WITH_CUPSD(every_state_has_an_answer),
+      WITH_CUPSD(query_names_the_owner_of_the_job),
+      WITH_CUPSD(answer_depends_on_the_printer),
       WITH_CUPSD(pending_job_of_another_queue_that_is_not_listed_is_over),
-      WITH_CUPSD(private_list_does_not_hide_another_queue),
-      WITH_CUPSD(a_class_leads_nowhere),
-      WITH_CUPSD(a_printer_that_is_kept_private_does_not_count),
-      WITH_CUPSD(a_pending_job_that_is_not_listed_is_over),
-      WITH_CUPSD(a_list_shows_for_a_while_that_jobs_are_active),
-      WITH_CUPSD(an_old_list_does_not_show_that_a_job_is_over),
-      WITH_CUPSD(a_list_that_is_kept_private_shows_nothing),
-      WITH_CUPSD(a_hidden_job_is_hidden),
-      WITH_CUPSD(a_job_that_cupsd_does_not_know_is_unknown),
-      WITH_CUPSD(another_job_with_its_number_says_nothing_about_it),
-      WITH_CUPSD(silence_at_any_step_is_no_answer),
-      WITH_CUPSD(all_steps_together_have_one_second),
-      WITH_CUPSD(a_job_is_asked_about_once_a_second),
-      WITH_CUPSD(an_answer_counts_if_it_is_new_enough),
-      WITH_CUPSD(many_jobs_stand_in_line_and_share_what_is_common),
-      WITH_CUPSD(nobody_stands_in_line_for_a_silent_cupsd),
-      WITH_CUPSD(whoever_is_told_may_ask_again),
-      WITH_CUPSD(a_question_that_is_forgotten_leaves_its_place),
-      WITH_CUPSD(the_list_has_what_cupsd_may_run_again),
-      WITH_CUPSD(half_a_list_is_not_known),
-      WITH_CUPSD(a_list_grows_old),
+      WITH_CUPSD(other_queue_is_found_despite_a_private_list),
+      WITH_CUPSD(device_uri_of_a_class_is_not_queried),
+      WITH_CUPSD(private_printer_is_ignored),
+      WITH_CUPSD(unlisted_pending_job_is_over),
+      WITH_CUPSD(recent_list_proves_that_jobs_are_active),
+      WITH_CUPSD(old_list_does_not_prove_that_a_job_is_over),
+      WITH_CUPSD(private_list_is_ignored),
+      WITH_CUPSD(hidden_job_is_reported_as_hidden),
+      WITH_CUPSD(missing_job_is_unknown),
+      WITH_CUPSD(other_job_with_the_same_number_is_ignored),
+      WITH_CUPSD(timeout_at_any_step_is_no_answer),
+      WITH_CUPSD(all_steps_share_one_second),
+      WITH_CUPSD(job_is_queried_at_most_once_a_second),
+      WITH_CUPSD(recent_answer_is_reused),
+      WITH_CUPSD(queued_queries_share_common_answers),
+      WITH_CUPSD(silent_cupsd_delays_no_job),
+      WITH_CUPSD(client_may_query_again_after_a_notification),
+      WITH_CUPSD(canceled_query_is_removed_from_the_queue),
+      WITH_CUPSD(list_contains_jobs_that_may_run_again),
+      WITH_CUPSD(incomplete_list_is_ignored),
+      WITH_CUPSD(list_expires),
   };
 
   return cmocka_run_group_tests(tests, NULL, NULL);

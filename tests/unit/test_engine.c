@@ -16,7 +16,7 @@
 #include "lib/base/buf.h"
 #include "lib/base/fs.h"
 
-static void a_document_is_extracted_once(void **state)
+static void document_is_extracted_once(void **state)
 {
   static const enum dx_call_kind order[] = {DX_CALL_CREATE, DX_CALL_PUT,
                                             DX_CALL_SOURCE, DX_CALL_SOURCE,
@@ -38,7 +38,7 @@ static void a_document_is_extracted_once(void **state)
 }
 
 /* By its journal: nothing is fetched or delivered a second time. */
-static void an_extracted_job_makes_no_more_calls(void **state)
+static void extracted_job_makes_no_more_calls(void **state)
 {
   char name[100];
   size_t calls;
@@ -64,7 +64,7 @@ static bool first_put_is_lost(const struct fixture_call *call,
 }
 
 /* The queue shows what is wrong, but no longer once it works again. */
-static void a_problem_with_the_storage_is_cleared(void **state)
+static void storage_problem_is_cleared(void **state)
 {
   struct dx_job *job = fixture_job(1, false);
 
@@ -80,7 +80,7 @@ static void a_problem_with_the_storage_is_cleared(void **state)
 }
 
 /* From the commit on; each ordering that is needed, and none twice. */
-static void a_document_costs_few_fsyncs(void **state)
+static void document_costs_few_fsyncs(void **state)
 {
   int before;
 
@@ -93,7 +93,7 @@ static void a_document_costs_few_fsyncs(void **state)
 
 /* Each further case costs the same: its result stored, delivered, and one
  * journal for both. */
-static void a_case_costs_few_fsyncs(void **state)
+static void case_costs_few_fsyncs(void **state)
 {
   int before;
 
@@ -119,7 +119,7 @@ static bool journal_says(const struct dx_job *job, const char *word)
 }
 
 /* What a GET reports waits for the next write, but not for long. */
-static void the_journal_is_never_far_behind(void **state)
+static void journal_is_written_within_its_delay(void **state)
 {
   struct dx_job *job = fixture_job(1, false);
 
@@ -152,7 +152,7 @@ static bool count_unsaved(const struct fixture_call *call,
 }
 
 /* The first job's, while the journals of the others are to be written. */
-static void a_slow_disk_delays_no_call(void **state)
+static void slow_disk_delays_no_call(void **state)
 {
   int i;
 
@@ -202,7 +202,7 @@ static bool refuses_the_storage_of_one(const struct fixture_call *call,
   return call->kind == DX_CALL_PUT && call->source == 1 && call->nth < 12;
 }
 
-static void a_slow_upload_does_not_delay_the_others(void **state)
+static void slow_upload_does_not_delay_the_others(void **state)
 {
   (void)state;
   fixture.odd = refuses_the_storage_of_one;
@@ -222,7 +222,7 @@ static bool is_not_the_service(const struct fixture_call *call,
 
 /* What stops the queue stops all calls; resumed, the job continues from there.
  */
-static void a_wrong_base_url_stops_the_whole_service(void **state)
+static void wrong_base_url_stops_the_whole_service(void **state)
 {
   int calls;
 
@@ -243,7 +243,7 @@ static void a_wrong_base_url_stops_the_whole_service(void **state)
   assert_int_equal(fixture_result_count(), 8);
 }
 
-static void documents_that_belong_together_are_one_source(void **state)
+static void grouped_documents_are_one_source(void **state)
 {
   (void)state;
   (void)fixture_job(2, true);
@@ -259,7 +259,7 @@ static void documents_that_belong_together_are_one_source(void **state)
 
 /* A slow case does not delay fetching and delivering the others; the manifest
  * follows the last one. */
-static void a_slow_case_does_not_delay_the_others(void **state)
+static void slow_case_does_not_delay_the_others(void **state)
 {
   (void)state;
   fixture.case_count = 3;
@@ -295,7 +295,7 @@ static void only_the_missing_cases_are_fetched_after_a_crash(void **state)
   assert_int_equal(fixture_result_count(), 4);
 }
 
-static void a_source_without_cases_is_extracted(void **state)
+static void source_without_cases_is_extracted(void **state)
 {
   (void)state;
   fixture.case_count = 0;
@@ -354,7 +354,7 @@ static void two_sections_of_a_host_keep_the_rate_limit_together(void **state)
   assert_int_equal(fixture_processed(), 50);
 }
 
-static void a_create_comes_before_polls_of_another_section(void **state)
+static void create_comes_before_polls_of_another_section(void **state)
 {
   struct dx_job *job;
   struct dx_err err;
@@ -377,7 +377,7 @@ static void a_create_comes_before_polls_of_another_section(void **state)
 
 /* Printed to one queue, released in another one: what was registered stays, and
  * its results go where they were to go. */
-static void a_job_may_have_sources_of_two_sections(void **state)
+static void job_may_have_sources_of_two_sections(void **state)
 {
   struct dx_job *job = fixture_job(2, false);
   char results[sizeof(fixture.results) + 8];
@@ -429,7 +429,7 @@ static void answer_with(enum dx_permission permission, int nth)
   fixture.may_send = answers;
 }
 
-static void it_is_asked_before_each_source_and_each_upload(void **state)
+static void permission_is_requested_before_each_source_and_upload(void **state)
 {
   (void)state;
   (void)fixture_job(2, false);
@@ -444,8 +444,8 @@ static void it_is_asked_before_each_source_and_each_upload(void **state)
   assert_int_equal(fixture.asked, 3);
 }
 
-/* Asked every second, and goes on when it may. */
-static void nothing_is_created_while_it_must_wait(void **state)
+/* Queried every second, and continues when permitted. */
+static void nothing_is_created_without_permission(void **state)
 {
   static const enum dx_permission waits[] = {DX_MAY_WAIT, DX_MAY_ASK};
   size_t i;
@@ -465,7 +465,7 @@ static void nothing_is_created_while_it_must_wait(void **state)
 }
 
 /* Although the source is there; what was uploaded is still fetched. */
-static void nothing_is_uploaded_while_it_must_wait(void **state)
+static void nothing_is_uploaded_without_permission(void **state)
 {
   (void)state;
   (void)fixture_job(2, false);
@@ -480,7 +480,7 @@ static void nothing_is_uploaded_while_it_must_wait(void **state)
 }
 
 /* It may wait for longer than its URL lasts: one more source, and no more. */
-static void an_upload_that_waits_gets_a_new_source_once(void **state)
+static void delayed_upload_gets_a_new_source_once(void **state)
 {
   (void)state;
   fixture.url_life_s = 300;
@@ -495,7 +495,7 @@ static void an_upload_that_waits_gets_a_new_source_once(void **state)
   assert_int_equal(fixture.count[PUT], 1);
 }
 
-static void what_was_canceled_is_not_sent(void **state)
+static void canceled_job_is_not_sent(void **state)
 {
   static const int posts[] = {0, 1};
   size_t i;
@@ -513,7 +513,7 @@ static void what_was_canceled_is_not_sent(void **state)
 }
 
 /* Its response would come for something that is over. */
-static void what_is_under_way_is_aborted_with_its_job(void **state)
+static void calls_in_progress_are_aborted_with_their_job(void **state)
 {
   (void)state;
   fixture.latency_ms = 0;
@@ -543,7 +543,7 @@ static bool is_allowed_at_that_moment(const struct fixture_call *call,
 }
 
 /* However many documents wait for a slot. */
-static void a_permission_is_used_at_once(void **state)
+static void permission_is_used_immediately(void **state)
 {
   (void)state;
   (void)fixture_job(20, false);
@@ -552,7 +552,7 @@ static void a_permission_is_used_at_once(void **state)
   assert_int_equal(fixture_drive_to_end(), DX_OK);
 }
 
-static void a_job_that_is_woken_is_asked_about_at_once(void **state)
+static void woken_job_requests_permission_immediately(void **state)
 {
   struct dx_job *job = fixture_job(1, false);
   int64_t now_ms;
@@ -568,7 +568,7 @@ static void a_job_that_is_woken_is_asked_about_at_once(void **state)
   assert_int_equal(fixture.count[PUT], 1);
 }
 
-static void a_job_is_let_go_of_between_calls(void **state)
+static void job_can_be_released_between_calls(void **state)
 {
   struct dx_job *job = fixture_job(1, false);
   struct dx_err err;
@@ -614,7 +614,7 @@ static void check_order(void)
     _exit(0);
 }
 
-static void what_failed_has_its_manifest_when_the_journal_says_so(void **state)
+static void failure_has_a_manifest_before_the_journal_records_it(void **state)
 {
   int status = -1;
   pid_t pid;
@@ -648,7 +648,7 @@ static bool refuses_the_first(const struct fixture_call *call,
 
 /* A consumer that has taken the manifest away does not get it again when
  * docextractd is started again, while the other document is in progress. */
-static void a_failure_is_told_once(void **state)
+static void failure_is_reported_once(void **state)
 {
   char name[120];
 
@@ -694,7 +694,7 @@ static bool refuses_and_takes_results_away(const struct fixture_call *call,
 }
 
 /* Its manifest is as little lost as a result. */
-static void a_failure_waits_for_the_results_directory(void **state)
+static void failure_waits_for_the_results_directory(void **state)
 {
   (void)state;
   (void)fixture_job(1, false);
@@ -737,7 +737,7 @@ static void nothing_is_created_until_results_can_be_written(void **state)
 }
 
 /* With `docextract cancel`: a manifest reports it. */
-static void only_a_cancel_in_cups_is_not_told(void **state)
+static void cancel_in_cups_leaves_no_manifest(void **state)
 {
   static char program[] = "/bin/true";
   struct dx_job *job;
@@ -757,7 +757,7 @@ static void only_a_cancel_in_cups_is_not_told(void **state)
 }
 
 /* The backend has refused it: the engine has nothing to do but to tell. */
-static void what_was_refused_before_gets_a_manifest(void **state)
+static void earlier_refusal_gets_a_manifest(void **state)
 {
   struct dx_job *job = fixture_job(1, false);
   struct dx_err err;
@@ -775,40 +775,40 @@ int main(void)
 #define ON_STAGE(test) \
   cmocka_unit_test_setup_teardown(test, fixture_open, fixture_close)
   const struct CMUnitTest tests[] = {
-      ON_STAGE(a_document_is_extracted_once),
-      ON_STAGE(an_extracted_job_makes_no_more_calls),
-      ON_STAGE(a_problem_with_the_storage_is_cleared),
-      ON_STAGE(a_document_costs_few_fsyncs),
-      ON_STAGE(a_case_costs_few_fsyncs),
-      ON_STAGE(the_journal_is_never_far_behind),
-      ON_STAGE(a_slow_disk_delays_no_call),
+      ON_STAGE(document_is_extracted_once),
+      ON_STAGE(extracted_job_makes_no_more_calls),
+      ON_STAGE(storage_problem_is_cleared),
+      ON_STAGE(document_costs_few_fsyncs),
+      ON_STAGE(case_costs_few_fsyncs),
+      ON_STAGE(journal_is_written_within_its_delay),
+      ON_STAGE(slow_disk_delays_no_call),
       ON_STAGE(one_refused_document_does_not_stop_the_others),
-      ON_STAGE(a_slow_upload_does_not_delay_the_others),
-      ON_STAGE(a_wrong_base_url_stops_the_whole_service),
-      ON_STAGE(documents_that_belong_together_are_one_source),
-      ON_STAGE(a_slow_case_does_not_delay_the_others),
+      ON_STAGE(slow_upload_does_not_delay_the_others),
+      ON_STAGE(wrong_base_url_stops_the_whole_service),
+      ON_STAGE(grouped_documents_are_one_source),
+      ON_STAGE(slow_case_does_not_delay_the_others),
       ON_STAGE(only_the_missing_cases_are_fetched_after_a_crash),
-      ON_STAGE(a_source_without_cases_is_extracted),
+      ON_STAGE(source_without_cases_is_extracted),
       ON_STAGE(many_documents_keep_the_rate_limit),
       ON_STAGE(slow_connections_keep_the_rate_limit),
       ON_STAGE(two_sections_of_a_host_keep_the_rate_limit_together),
-      ON_STAGE(a_create_comes_before_polls_of_another_section),
-      ON_STAGE(a_job_may_have_sources_of_two_sections),
-      ON_STAGE(it_is_asked_before_each_source_and_each_upload),
-      ON_STAGE(nothing_is_created_while_it_must_wait),
-      ON_STAGE(nothing_is_uploaded_while_it_must_wait),
-      ON_STAGE(an_upload_that_waits_gets_a_new_source_once),
-      ON_STAGE(what_was_canceled_is_not_sent),
-      ON_STAGE(what_is_under_way_is_aborted_with_its_job),
-      ON_STAGE(a_permission_is_used_at_once),
-      ON_STAGE(a_job_that_is_woken_is_asked_about_at_once),
-      ON_STAGE(a_job_is_let_go_of_between_calls),
-      ON_STAGE(what_failed_has_its_manifest_when_the_journal_says_so),
-      ON_STAGE(a_failure_is_told_once),
-      ON_STAGE(a_failure_waits_for_the_results_directory),
+      ON_STAGE(create_comes_before_polls_of_another_section),
+      ON_STAGE(job_may_have_sources_of_two_sections),
+      ON_STAGE(permission_is_requested_before_each_source_and_upload),
+      ON_STAGE(nothing_is_created_without_permission),
+      ON_STAGE(nothing_is_uploaded_without_permission),
+      ON_STAGE(delayed_upload_gets_a_new_source_once),
+      ON_STAGE(canceled_job_is_not_sent),
+      ON_STAGE(calls_in_progress_are_aborted_with_their_job),
+      ON_STAGE(permission_is_used_immediately),
+      ON_STAGE(woken_job_requests_permission_immediately),
+      ON_STAGE(job_can_be_released_between_calls),
+      ON_STAGE(failure_has_a_manifest_before_the_journal_records_it),
+      ON_STAGE(failure_is_reported_once),
+      ON_STAGE(failure_waits_for_the_results_directory),
       ON_STAGE(nothing_is_created_until_results_can_be_written),
-      ON_STAGE(only_a_cancel_in_cups_is_not_told),
-      ON_STAGE(what_was_refused_before_gets_a_manifest),
+      ON_STAGE(cancel_in_cups_leaves_no_manifest),
+      ON_STAGE(earlier_refusal_gets_a_manifest),
   };
 
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -98,7 +98,7 @@ static void long_title_loses_its_extension_first(void **state)
   assert_string_equal(name + 250, "x.pdf");
 }
 
-static void real_name_has_a_known_extension(void **state)
+static void file_name_has_a_known_extension(void **state)
 {
   static const char *const real[] = {"a.pdf", "Labs 3.ODS", "x.y.jpeg"};
   static const char *const made[] = {"",        ".pdf",  "lu1234abc.tmp",
@@ -112,7 +112,7 @@ static void real_name_has_a_known_extension(void **state)
     assert_false(dx_filename_is_real(made[i]));
 }
 
-static void neutral_name_reveals_only_place_and_type(void **state)
+static void neutral_name_contains_only_number_and_type(void **state)
 {
   char name[DX_NAME_BYTES];
 
@@ -259,7 +259,7 @@ static const struct {
     {"page-set=first", NULL, SET},
 };
 
-static void pages_are_chosen_or_the_option_is_named(void **state)
+static void pages_are_selected_or_the_option_is_reported(void **state)
 {
   struct options options;
   char chosen[7] = "";
@@ -306,7 +306,7 @@ static const struct {
 };
 
 /* An option that only lays out text does not refuse other documents. */
-static void layout_of_text_is_read(void **state)
+static void text_layout_options_are_parsed(void **state)
 {
   struct options options;
   const struct options_text *t = &options.text;
@@ -353,11 +353,11 @@ int main(void)
       cmocka_unit_test(title_becomes_a_name),
       cmocka_unit_test(long_title_is_truncated_at_a_character),
       cmocka_unit_test(long_title_loses_its_extension_first),
-      cmocka_unit_test(real_name_has_a_known_extension),
-      cmocka_unit_test(neutral_name_reveals_only_place_and_type),
+      cmocka_unit_test(file_name_has_a_known_extension),
+      cmocka_unit_test(neutral_name_contains_only_number_and_type),
       cmocka_unit_test(job_option_overrides_the_default_of_the_queue),
-      cmocka_unit_test(pages_are_chosen_or_the_option_is_named),
-      cmocka_unit_test(layout_of_text_is_read),
+      cmocka_unit_test(pages_are_selected_or_the_option_is_reported),
+      cmocka_unit_test(text_layout_options_are_parsed),
       cmocka_unit_test(missing_ppd_is_an_error),
       cmocka_unit_test(without_a_queue_there_are_no_options),
   };

@@ -183,7 +183,7 @@ static void assert_shown(const char *annotation, bool shown)
 
 /* ---- annotations ---- */
 
-static void only_what_prints_is_drawn(void **state)
+static void only_printable_annotations_are_drawn(void **state)
 {
   (void)state;
   assert_shown("<<" STAMP "/F 4" AP ">>", true);
@@ -194,7 +194,7 @@ static void only_what_prints_is_drawn(void **state)
   assert_shown("<</Subtype/Widget/Rect[100 100 120 120]/F 4" AP ">>", true);
 }
 
-static void state_chooses_the_appearance(void **state)
+static void state_selects_the_appearance(void **state)
 {
   (void)state;
   assert_shown("<<" STAMP "/F 4/AP<</N<</On 5 0 R/Off 4 0 R>>>>/AS/On>>", true);
@@ -285,7 +285,7 @@ static void resources_of_other_pages_do_not_change(void **state)
   assert_null(strstr(strstr(strstr(out, "/Dx2") + 4, "/Dx2") + 4, "/Dx2"));
 }
 
-static void appearance_finds_what_it_lacks_in_its_page(void **state)
+static void appearance_uses_resources_of_its_page(void **state)
 {
   static const char *const resources[] = {"", "/Resources<</XObject<<>>>>"};
   struct document d = {.page = "/Resources<</XObject<</X 7 0 R>>>>",
@@ -307,7 +307,7 @@ static void appearance_finds_what_it_lacks_in_its_page(void **state)
   }
 }
 
-static void highlight_does_not_hide_words(void **state)
+static void highlight_does_not_cover_text(void **state)
 {
   static const char *const streams[] = {
       "/Length 27>>stream\n1 1 0 rg 0 0 100 100 re f",
@@ -399,7 +399,7 @@ static void layers_have_their_print_state(void **state)
 #define FORM "/AcroForm<</Fields[3 0 R]/DA(0 0 1 rg /Helv 9 Tf)/Q 2>>"
 #define STALE "/AcroForm<</Fields[3 0 R]/NeedAppearances true>>"
 
-static void values_are_drawn_as_fields_say(void **state)
+static void values_are_drawn_with_the_format_of_their_fields(void **state)
 {
   static const struct {
     const char *catalog, *field, *drawn;
@@ -454,7 +454,7 @@ static void values_are_drawn_as_fields_say(void **state)
   }
 }
 
-static void values_are_in_their_fields(void **state)
+static void values_are_drawn_inside_their_fields(void **state)
 {
   static const char *const marks[] = {"", "/MK<</R 90>>", "/MK<</R 180>>",
                                       "/MK<</R 270>>"};
@@ -493,7 +493,7 @@ static void values_are_in_their_fields(void **state)
   assert_string_equal(seen_text, "HHHH|HHHH|");
 }
 
-static void fonts_are_asked_for_only_when_needed(void **state)
+static void fonts_are_loaded_only_when_needed(void **state)
 {
   static const char text[] =
       "%PDF-1.7\n1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj\n"
@@ -511,7 +511,7 @@ static void fonts_are_asked_for_only_when_needed(void **state)
 
 /* ---- refusals ---- */
 
-static void what_cannot_be_drawn_is_refused(void **state)
+static void annotation_that_cannot_be_drawn_is_refused(void **state)
 {
   static const struct {
     const char *catalog, *annotation;
@@ -605,19 +605,19 @@ static int tear_down(void **state)
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(only_what_prints_is_drawn),
-      cmocka_unit_test(state_chooses_the_appearance),
+      cmocka_unit_test(only_printable_annotations_are_drawn),
+      cmocka_unit_test(state_selects_the_appearance),
       cmocka_unit_test(appearance_is_fitted_into_its_rectangle),
       cmocka_unit_test(content_does_not_change_what_is_added),
       cmocka_unit_test(resources_of_other_pages_do_not_change),
-      cmocka_unit_test(appearance_finds_what_it_lacks_in_its_page),
-      cmocka_unit_test(highlight_does_not_hide_words),
+      cmocka_unit_test(appearance_uses_resources_of_its_page),
+      cmocka_unit_test(highlight_does_not_cover_text),
       cmocka_unit_test(links_are_not_sent),
       cmocka_unit_test(layers_have_their_print_state),
-      cmocka_unit_test(values_are_drawn_as_fields_say),
-      cmocka_unit_test(values_are_in_their_fields),
-      cmocka_unit_test(fonts_are_asked_for_only_when_needed),
-      cmocka_unit_test(what_cannot_be_drawn_is_refused),
+      cmocka_unit_test(values_are_drawn_with_the_format_of_their_fields),
+      cmocka_unit_test(values_are_drawn_inside_their_fields),
+      cmocka_unit_test(fonts_are_loaded_only_when_needed),
+      cmocka_unit_test(annotation_that_cannot_be_drawn_is_refused),
       cmocka_unit_test(many_annotations_take_linear_time_or_are_refused),
   };
 

@@ -74,7 +74,7 @@ static void comes_out_as_it_was(const char *name)
   dx_job_free(&job);
 }
 
-static void a_journal_of_1_0_is_read(void **state)
+static void journal_of_1_0_is_read(void **state)
 {
   (void)state;
   comes_out_as_it_was("1.0/received.json");
@@ -83,7 +83,7 @@ static void a_journal_of_1_0_is_read(void **state)
 }
 
 /* Delivered again by a later version, it has the bytes that consumers know. */
-static void a_manifest_of_1_0_is_the_same(void **state)
+static void manifest_of_1_0_is_unchanged(void **state)
 {
   struct dx_job *job = job_of("1.0/finished.json");
 
@@ -94,7 +94,7 @@ static void a_manifest_of_1_0_is_the_same(void **state)
   dx_job_free(&job);
 }
 
-static void a_bundle_of_1_0_is_read(void **state)
+static void bundle_of_1_0_is_read(void **state)
 {
   struct dx_bundle_reader *reader;
   struct dx_entry entry;
@@ -129,9 +129,9 @@ static void a_bundle_of_1_0_is_read(void **state)
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(a_journal_of_1_0_is_read),
-      cmocka_unit_test(a_manifest_of_1_0_is_the_same),
-      cmocka_unit_test(a_bundle_of_1_0_is_read),
+      cmocka_unit_test(journal_of_1_0_is_read),
+      cmocka_unit_test(manifest_of_1_0_is_unchanged),
+      cmocka_unit_test(bundle_of_1_0_is_read),
   };
 
   return cmocka_run_group_tests(tests, NULL, NULL);

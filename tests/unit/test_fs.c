@@ -77,7 +77,7 @@ static void make_dir(const char *name)
 
 /* ---- replacing ---- */
 
-static void a_file_is_replaced_whole_with_the_mode_asked_for(void **state)
+static void file_is_replaced_whole_with_the_mode_asked_for(void **state)
 {
   mode_t before = umask(077);
   struct stat st;
@@ -128,13 +128,13 @@ static void assert_nothing_is_replaced(void)
   assert_content("new", "new");
 }
 
-static void what_is_there_is_never_replaced_by_a_new_file(void **state)
+static void new_file_never_replaces_an_existing_one(void **state)
 {
   (void)state;
   assert_nothing_is_replaced();
 }
 
-static void nor_where_the_file_system_cannot_refuse_it(void **state)
+static void new_file_never_replaces_one_on_simple_file_systems(void **state)
 {
   (void)state;
   is_simple = true;
@@ -142,7 +142,7 @@ static void nor_where_the_file_system_cannot_refuse_it(void **state)
   is_simple = false;
 }
 
-static void a_sum_is_that_of_a_regular_file(void **state)
+static void checksum_requires_a_regular_file(void **state)
 {
   char sum[DX_SHA256_HEX_BYTES];
 
@@ -176,7 +176,7 @@ a_file_appears_with_its_commit_and_never_after_a_discard(void **state)
   assert_int_equal(entries("."), 1);
 }
 
-static void the_sweep_removes_what_killed_writers_left(void **state)
+static void sweep_removes_files_of_killed_writers(void **state)
 {
   struct dx_temp temp = DX_TEMP_NONE;
 
@@ -197,7 +197,7 @@ static void the_sweep_removes_what_killed_writers_left(void **state)
 }
 
 /* A limit on the file size simulates a full disk. */
-static void a_failed_write_leaves_the_old_file_and_no_other(void **state)
+static void failed_write_leaves_only_the_old_file(void **state)
 {
   static char big[8192];
   struct rlimit before, small;
@@ -216,7 +216,7 @@ static void a_failed_write_leaves_the_old_file_and_no_other(void **state)
   assert_int_equal(entries("."), 1);
 }
 
-static void a_failed_rename_leaves_no_temporary_file(void **state)
+static void failed_rename_leaves_no_temporary_file(void **state)
 {
   (void)state;
   make_dir("a");
@@ -244,7 +244,7 @@ static void only_names_without_a_slash_are_accepted(void **state)
   assert_int_equal(entries("."), 2);
 }
 
-static void a_planted_link_is_replaced_not_written_through(void **state)
+static void planted_link_is_replaced_and_not_followed(void **state)
 {
   struct stat st;
 
@@ -259,7 +259,7 @@ static void a_planted_link_is_replaced_not_written_through(void **state)
 
 /* ---- copying ---- */
 
-static void a_copy_with_another_checksum_is_not_committed(void **state)
+static void copy_with_another_checksum_is_not_committed(void **state)
 {
   char sum[DX_SHA256_HEX_BYTES];
 
@@ -325,7 +325,7 @@ static void only_regular_files_are_read(void **state)
 
 /* ---- directories ---- */
 
-static void a_directory_gets_its_mode_once(void **state)
+static void directory_gets_its_mode_once(void **state)
 {
   mode_t before = umask(077);
   struct stat st;
@@ -342,7 +342,7 @@ static void a_directory_gets_its_mode_once(void **state)
   assert_int_equal(dx_fs_make_dir(fd, "no/d", 0700, &err), DX_E_NOT_FOUND);
 }
 
-static void a_directory_is_not_opened_through_a_link(void **state)
+static void directory_is_not_opened_through_a_link(void **state)
 {
   char path[64];
 
@@ -377,7 +377,7 @@ static void removing_a_tree_does_not_leave_it_through_links(void **state)
   assert_int_equal(dx_fs_remove_tree(fd, "none", &err), DX_OK);
 }
 
-static void removing_what_is_not_there_is_no_error(void **state)
+static void removing_a_missing_file_is_not_an_error(void **state)
 {
   (void)state;
   put("target", "x");
@@ -390,7 +390,7 @@ static void removing_what_is_not_there_is_no_error(void **state)
   assert_int_not_equal(dx_fs_remove(fd, "d", &err), DX_OK);
 }
 
-static void a_probe_reports_whether_a_directory_is_writable(void **state)
+static void probe_reports_whether_a_directory_is_writable(void **state)
 {
   struct rlimit before, small;
   char path[64];
@@ -411,7 +411,7 @@ static void a_probe_reports_whether_a_directory_is_writable(void **state)
 }
 
 /* So that the administrator knows where to free space. */
-static void a_message_names_the_whole_path(void **state)
+static void message_names_the_whole_path(void **state)
 {
   char path[300];
   int pair[2];
@@ -435,7 +435,7 @@ static void a_message_names_the_whole_path(void **state)
   assert_non_null(strstr(err.text, "'a'"));
 }
 
-static void a_file_system_without_fsync_for_directories_is_used(void **state)
+static void file_system_without_fsync_for_directories_is_used(void **state)
 {
   static const int codes[] = {EINVAL, EOPNOTSUPP};
   char from[16], to[16];
@@ -453,7 +453,7 @@ static void a_file_system_without_fsync_for_directories_is_used(void **state)
   }
 }
 
-static void a_directory_that_cannot_be_synced_is_a_third_result(void **state)
+static void unsynced_directory_has_its_own_code(void **state)
 {
   (void)state;
   assert_int_equal(dx_fs_make_dir(fd, "from", 0700, &err), DX_OK);
@@ -470,27 +470,27 @@ int main(void)
 {
 #define IN_DIRECTORY(test) cmocka_unit_test_setup_teardown(test, start, stop)
   const struct CMUnitTest tests[] = {
-      IN_DIRECTORY(a_file_system_without_fsync_for_directories_is_used),
-      IN_DIRECTORY(a_message_names_the_whole_path),
-      IN_DIRECTORY(a_directory_that_cannot_be_synced_is_a_third_result),
-      IN_DIRECTORY(a_file_is_replaced_whole_with_the_mode_asked_for),
-      IN_DIRECTORY(what_is_there_is_never_replaced_by_a_new_file),
-      IN_DIRECTORY(nor_where_the_file_system_cannot_refuse_it),
-      IN_DIRECTORY(a_sum_is_that_of_a_regular_file),
+      IN_DIRECTORY(file_system_without_fsync_for_directories_is_used),
+      IN_DIRECTORY(message_names_the_whole_path),
+      IN_DIRECTORY(unsynced_directory_has_its_own_code),
+      IN_DIRECTORY(file_is_replaced_whole_with_the_mode_asked_for),
+      IN_DIRECTORY(new_file_never_replaces_an_existing_one),
+      IN_DIRECTORY(new_file_never_replaces_one_on_simple_file_systems),
+      IN_DIRECTORY(checksum_requires_a_regular_file),
       IN_DIRECTORY(a_file_appears_with_its_commit_and_never_after_a_discard),
-      IN_DIRECTORY(a_failed_write_leaves_the_old_file_and_no_other),
-      IN_DIRECTORY(a_failed_rename_leaves_no_temporary_file),
-      IN_DIRECTORY(the_sweep_removes_what_killed_writers_left),
+      IN_DIRECTORY(failed_write_leaves_only_the_old_file),
+      IN_DIRECTORY(failed_rename_leaves_no_temporary_file),
+      IN_DIRECTORY(sweep_removes_files_of_killed_writers),
       IN_DIRECTORY(only_names_without_a_slash_are_accepted),
-      IN_DIRECTORY(a_planted_link_is_replaced_not_written_through),
-      IN_DIRECTORY(a_copy_with_another_checksum_is_not_committed),
+      IN_DIRECTORY(planted_link_is_replaced_and_not_followed),
+      IN_DIRECTORY(copy_with_another_checksum_is_not_committed),
       IN_DIRECTORY(reading_stops_at_the_limit),
       IN_DIRECTORY(only_regular_files_are_read),
-      IN_DIRECTORY(a_directory_gets_its_mode_once),
-      IN_DIRECTORY(a_directory_is_not_opened_through_a_link),
+      IN_DIRECTORY(directory_gets_its_mode_once),
+      IN_DIRECTORY(directory_is_not_opened_through_a_link),
       IN_DIRECTORY(removing_a_tree_does_not_leave_it_through_links),
-      IN_DIRECTORY(removing_what_is_not_there_is_no_error),
-      IN_DIRECTORY(a_probe_reports_whether_a_directory_is_writable),
+      IN_DIRECTORY(removing_a_missing_file_is_not_an_error),
+      IN_DIRECTORY(probe_reports_whether_a_directory_is_writable),
   };
 
   (void)signal(SIGXFSZ, SIG_IGN); /* only the write must fail */

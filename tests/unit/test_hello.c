@@ -177,7 +177,7 @@ static void say_hello(const char *response)
   run_until(is_over);
 }
 
-static void a_good_response_is_told_and_ends_an_outage(void **state)
+static void success_is_reported_and_ends_an_outage(void **state)
 {
   static const char ok[] =
       "HTTP/1.1 200 OK\r\nContent-Length: 49\r\n\r\n"
@@ -210,7 +210,7 @@ static bool a_pause_is_told(void)
                       "or status 429, ") != NULL;
 }
 
-static void a_pause_is_for_everybody(void **state)
+static void rate_limit_response_pauses_all_calls(void **state)
 {
   struct dx_pause pause;
 
@@ -228,7 +228,7 @@ static void a_pause_is_for_everybody(void **state)
   assert_null(strstr(told, "slow waiting for a connection"));
 }
 
-static void a_failed_step_is_the_last(void **state)
+static void test_ends_at_the_first_failed_step(void **state)
 {
   (void)state;
   configure_file();
@@ -239,7 +239,7 @@ static void a_failed_step_is_the_last(void **state)
   assert_null(strstr(told, "connection"));
 }
 
-static void who_cannot_write_results_is_told(void **state)
+static void unwritable_results_are_reported(void **state)
 {
   (void)state;
   configure_file();
@@ -251,7 +251,7 @@ static void who_cannot_write_results_is_told(void **state)
   has("\nerror E_NET cannot connect to 127.0.0.1 port ");
 }
 
-static void a_stop_ends_the_wait_for_a_command(void **state)
+static void stop_ends_the_wait_for_a_command(void **state)
 {
   (void)state;
   configure("Token command\nTokenCommand /bin/sleep 1000");
@@ -267,7 +267,7 @@ static bool is_connecting(void)
 }
 
 /* Its client is gone. */
-static void a_canceled_test_tells_nothing_more(void **state)
+static void canceled_test_sends_nothing_more(void **state)
 {
   struct dx_err err;
   int turns;
@@ -283,7 +283,7 @@ static void a_canceled_test_tells_nothing_more(void **state)
   assert_string_equal(told, "");
 }
 
-static void a_reload_ends_a_test(void **state)
+static void reload_ends_a_test(void **state)
 {
   (void)state;
   configure_file();
@@ -292,7 +292,7 @@ static void a_reload_ends_a_test(void **state)
   has("\nerror E_BUSY ");
 }
 
-static void an_unknown_service_is_an_error(void **state)
+static void unknown_service_is_an_error(void **state)
 {
   struct dx_err err;
 
@@ -305,14 +305,14 @@ int main(void)
 {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, start, stop)
   const struct CMUnitTest tests[] = {
-      CASE(a_good_response_is_told_and_ends_an_outage),
-      CASE(a_pause_is_for_everybody),
-      CASE(a_failed_step_is_the_last),
-      CASE(who_cannot_write_results_is_told),
-      CASE(a_stop_ends_the_wait_for_a_command),
-      CASE(a_canceled_test_tells_nothing_more),
-      CASE(a_reload_ends_a_test),
-      CASE(an_unknown_service_is_an_error),
+      CASE(success_is_reported_and_ends_an_outage),
+      CASE(rate_limit_response_pauses_all_calls),
+      CASE(test_ends_at_the_first_failed_step),
+      CASE(unwritable_results_are_reported),
+      CASE(stop_ends_the_wait_for_a_command),
+      CASE(canceled_test_sends_nothing_more),
+      CASE(reload_ends_a_test),
+      CASE(unknown_service_is_an_error),
   };
 
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -400,7 +400,7 @@ static void without_seccomp_nothing_is_parsed(void **state)
 }
 
 /* Outside, the same attempts succeed: they are made correctly. */
-static void everything_is_possible_without(void **state)
+static void process_without_sandbox_is_unrestricted(void **state)
 {
   unsigned i;
 
@@ -473,7 +473,7 @@ static enum dx_reason print_early(const struct pdf_task *task,
   return DX_REASON_NONE;
 }
 
-static void full_disk_is_trouble_of_this_computer(void **state)
+static void full_disk_is_a_local_error(void **state)
 {
   struct pdf_task task = {.in_fd = new_file(),
                           .out_fd = open("/dev/full", O_WRONLY)};
@@ -551,7 +551,7 @@ static void addresses_are_limited(void **state)
 }
 
 /* The document is not to blame. */
-static void little_memory_is_trouble_of_this_computer(void **state)
+static void lack_of_memory_is_a_local_error(void **state)
 {
   struct rlimit before, little = {50000000, RLIM_INFINITY};
 
@@ -642,7 +642,7 @@ static enum dx_reason lie(const struct pdf_task *task,
   return (enum dx_reason)1234;
 }
 
-static void child_that_crashes_has_a_damaged_document(void **state)
+static void crash_means_a_damaged_document(void **state)
 {
   /* without the handlers of cmocka and of a sanitizer */
   void (*before)(int) = signal(SIGSEGV, SIG_DFL);
@@ -677,7 +677,7 @@ static enum dx_reason set_a_bad_bool(const struct pdf_task *task,
   return DX_REASON_NONE;
 }
 
-static void child_that_lies_has_a_damaged_document(void **state)
+static void inconsistent_result_means_a_damaged_document(void **state)
 {
   struct pdf_done done;
 
@@ -748,20 +748,20 @@ int main(void)
       cmocka_unit_test(landlock_protects_files_alone),
       cmocka_unit_test(everything_that_landlock_can_deny_is_denied),
       cmocka_unit_test(without_seccomp_nothing_is_parsed),
-      cmocka_unit_test(everything_is_possible_without),
+      cmocka_unit_test(process_without_sandbox_is_unrestricted),
       cmocka_unit_test(child_reads_and_writes_its_files),
-      cmocka_unit_test(full_disk_is_trouble_of_this_computer),
+      cmocka_unit_test(full_disk_is_a_local_error),
 #ifndef ISOLATE_SANITIZED
       cmocka_unit_test(addresses_are_limited),
       cmocka_unit_test(failed_allocation_ends_the_child),
-      cmocka_unit_test(little_memory_is_trouble_of_this_computer),
+      cmocka_unit_test(lack_of_memory_is_a_local_error),
 #endif
       cmocka_unit_test(processor_time_is_limited),
       cmocka_unit_test(time_is_limited),
       cmocka_unit_test(child_that_blocks_signals_is_killed),
       cmocka_unit_test(output_is_limited),
-      cmocka_unit_test(child_that_crashes_has_a_damaged_document),
-      cmocka_unit_test(child_that_lies_has_a_damaged_document),
+      cmocka_unit_test(crash_means_a_damaged_document),
+      cmocka_unit_test(inconsistent_result_means_a_damaged_document),
   };
 
   return cmocka_run_group_tests(tests, set_up, tear_down);

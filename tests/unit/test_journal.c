@@ -141,7 +141,7 @@ static struct dx_job *again(struct dx_job **job)
   return read;
 }
 
-static void fields_of_the_job_are_kept(void **state)
+static void job_fields_are_preserved(void **state)
 {
   struct dx_job *job = full_job();
 
@@ -165,7 +165,7 @@ static void fields_of_the_job_are_kept(void **state)
   dx_job_free(&job);
 }
 
-static void what_is_known_about_the_print_job_is_kept(void **state)
+static void print_job_data_is_preserved(void **state)
 {
   struct dx_job *job = full_job();
 
@@ -183,7 +183,7 @@ static void what_is_known_about_the_print_job_is_kept(void **state)
 }
 
 /* The journal does not show whether the backend is still connected. */
-static void a_backend_that_attended_no_longer_does(void **state)
+static void attending_backend_is_broken_after_loading(void **state)
 {
   struct dx_job *job = full_job();
 
@@ -194,7 +194,7 @@ static void a_backend_that_attended_no_longer_does(void **state)
   dx_job_free(&job);
 }
 
-static void a_source_that_is_given_up_is_nowhere(void **state)
+static void abandoned_source_has_no_section(void **state)
 {
   struct dx_job *job = full_job();
   struct dx_submission *sub = &job->submissions[0];
@@ -214,7 +214,7 @@ static void a_source_that_is_given_up_is_nowhere(void **state)
   dx_job_free(&job);
 }
 
-static void fields_of_documents_are_kept(void **state)
+static void document_fields_are_preserved(void **state)
 {
   struct dx_job *job = full_job();
   struct dx_entry want = job->documents[1].entry, *got;
@@ -235,7 +235,7 @@ static void fields_of_documents_are_kept(void **state)
   dx_job_free(&job);
 }
 
-static void fields_of_submissions_are_kept(void **state)
+static void submission_fields_are_preserved(void **state)
 {
   struct dx_job *job = full_job();
   struct dx_submission *sub;
@@ -266,7 +266,7 @@ static void fields_of_submissions_are_kept(void **state)
   dx_job_free(&job);
 }
 
-static void files_and_cases_are_kept(void **state)
+static void files_and_cases_are_preserved(void **state)
 {
   struct dx_job *job = full_job();
   struct dx_submission *sub;
@@ -291,7 +291,7 @@ static void files_and_cases_are_kept(void **state)
   dx_job_free(&job);
 }
 
-static void every_word_survives(void **state)
+static void every_word_is_preserved(void **state)
 {
   int i;
 
@@ -330,7 +330,7 @@ static void every_word_survives(void **state)
 }
 
 /* It contains signed URLs. */
-static void nobody_else_may_read_it(void **state)
+static void journal_is_private(void **state)
 {
   struct dx_job *job = full_job();
   mode_t before = umask(0);
@@ -344,7 +344,7 @@ static void nobody_else_may_read_it(void **state)
   dx_job_free(&job);
 }
 
-static void a_document_is_here_only_if_complete(void **state)
+static void document_counts_only_if_complete(void **state)
 {
   struct dx_job *job = full_job();
 
@@ -415,7 +415,7 @@ static char *good_journal(void)
   return dx_buf_take(&text);
 }
 
-static void a_truncated_journal_is_damaged(void **state)
+static void truncated_journal_is_damaged(void **state)
 {
   char *good = good_journal();
   size_t len = strlen(good), i;
@@ -489,7 +489,7 @@ static const struct {
     {"{", "[{"},
 };
 
-static void an_impossible_journal_is_damaged(void **state)
+static void impossible_journal_is_damaged(void **state)
 {
   char *good = good_journal();
   size_t i;
@@ -515,7 +515,7 @@ static struct dx_job *read_changed(const char *from, const char *to)
 }
 
 /* A later version may have codes of its own: no job is lost because of one. */
-static void unknown_code_of_a_message_is_none(void **state)
+static void unknown_message_code_is_ignored(void **state)
 {
   struct dx_job *read = read_changed("\"message_code\":\t\"E_NET\"",
                                      "\"message_code\":\t\"E_NEX\"");
@@ -525,7 +525,7 @@ static void unknown_code_of_a_message_is_none(void **state)
   dx_job_free(&read);
 }
 
-static void a_registered_file_without_a_url_is_damaged(void **state)
+static void registered_file_without_a_url_is_damaged(void **state)
 {
   struct dx_job *job = full_job(), *read = empty_job();
 
@@ -567,20 +567,20 @@ int main(void)
 {
 #define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, start, stop)
   const struct CMUnitTest tests[] = {
-      IN_FOLDER(fields_of_the_job_are_kept),
-      IN_FOLDER(what_is_known_about_the_print_job_is_kept),
-      IN_FOLDER(a_backend_that_attended_no_longer_does),
-      IN_FOLDER(a_source_that_is_given_up_is_nowhere),
-      IN_FOLDER(fields_of_documents_are_kept),
-      IN_FOLDER(fields_of_submissions_are_kept),
-      IN_FOLDER(files_and_cases_are_kept),
-      IN_FOLDER(every_word_survives),
-      IN_FOLDER(nobody_else_may_read_it),
-      IN_FOLDER(a_document_is_here_only_if_complete),
-      IN_FOLDER(a_truncated_journal_is_damaged),
-      IN_FOLDER(an_impossible_journal_is_damaged),
-      IN_FOLDER(unknown_code_of_a_message_is_none),
-      IN_FOLDER(a_registered_file_without_a_url_is_damaged),
+      IN_FOLDER(job_fields_are_preserved),
+      IN_FOLDER(print_job_data_is_preserved),
+      IN_FOLDER(attending_backend_is_broken_after_loading),
+      IN_FOLDER(abandoned_source_has_no_section),
+      IN_FOLDER(document_fields_are_preserved),
+      IN_FOLDER(submission_fields_are_preserved),
+      IN_FOLDER(files_and_cases_are_preserved),
+      IN_FOLDER(every_word_is_preserved),
+      IN_FOLDER(journal_is_private),
+      IN_FOLDER(document_counts_only_if_complete),
+      IN_FOLDER(truncated_journal_is_damaged),
+      IN_FOLDER(impossible_journal_is_damaged),
+      IN_FOLDER(unknown_message_code_is_ignored),
+      IN_FOLDER(registered_file_without_a_url_is_damaged),
       IN_FOLDER(garbage_is_damaged),
   };
 

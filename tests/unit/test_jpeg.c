@@ -125,7 +125,7 @@ static size_t entropy_of(struct bytes jpeg)
   return i;
 }
 
-static void whole_images_pass(void **state)
+static void complete_images_are_accepted(void **state)
 {
   struct bytes clean = new_bytes();
   struct jpeg_info info;
@@ -150,7 +150,7 @@ static void whole_images_pass(void **state)
 }
 
 /* Only EOI may be missing. */
-static void no_cut_passes(void **state)
+static void every_truncation_is_detected(void **state)
 {
   unsigned char *cut = malloc(MAX_BYTES);
   struct jpeg_info info;
@@ -189,7 +189,7 @@ static size_t find_scans(struct bytes jpeg, size_t *begins)
   return count - 1;
 }
 
-static void no_scan_may_be_missing(void **state)
+static void missing_scan_is_detected(void **state)
 {
   static const size_t which[] = {6, 7, 8};
   size_t i, k, begins[32];
@@ -233,7 +233,7 @@ static void invalid_code_is_damage(void **state)
   free(jpeg.at);
 }
 
-static void flipped_bits_do_no_harm(void **state)
+static void flipped_bits_do_not_crash(void **state)
 {
   size_t i, k;
 
@@ -266,7 +266,7 @@ static enum dx_reason with_frame(const struct image *image, size_t offset,
   return reason;
 }
 
-static void other_kinds_are_named(void **state)
+static void unsupported_types_are_reported(void **state)
 {
   struct image arithmetic = images[2];
 
@@ -393,7 +393,7 @@ static int orientation_of(struct bytes jpeg)
                                (size_t)(jpeg.at + jpeg.len - exif - 6), clean);
 }
 
-static void copy_has_pixels_profile_and_nothing_else(void **state)
+static void copy_contains_only_pixels_and_profile(void **state)
 {
   struct bytes clean = new_bytes();
   struct jpeg_info info;
@@ -434,7 +434,7 @@ static void copy_has_pixels_profile_and_nothing_else(void **state)
   free(clean.at);
 }
 
-static void copy_gets_the_end_that_is_missing(void **state)
+static void copy_gets_a_missing_end_marker(void **state)
 {
   struct bytes clean = new_bytes(), jpeg = make(&images[2]);
   struct bytes two = new_bytes();
@@ -509,15 +509,15 @@ static void orientation_is_read_within_bounds(void **state)
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(whole_images_pass),
-      cmocka_unit_test(no_cut_passes),
-      cmocka_unit_test(no_scan_may_be_missing),
+      cmocka_unit_test(complete_images_are_accepted),
+      cmocka_unit_test(every_truncation_is_detected),
+      cmocka_unit_test(missing_scan_is_detected),
       cmocka_unit_test(invalid_code_is_damage),
-      cmocka_unit_test(flipped_bits_do_no_harm),
-      cmocka_unit_test(other_kinds_are_named),
+      cmocka_unit_test(flipped_bits_do_not_crash),
+      cmocka_unit_test(unsupported_types_are_reported),
       cmocka_unit_test(many_scans_are_too_complex),
-      cmocka_unit_test(copy_has_pixels_profile_and_nothing_else),
-      cmocka_unit_test(copy_gets_the_end_that_is_missing),
+      cmocka_unit_test(copy_contains_only_pixels_and_profile),
+      cmocka_unit_test(copy_gets_a_missing_end_marker),
       cmocka_unit_test(bytes_before_the_image_are_dropped),
       cmocka_unit_test(orientation_is_read_within_bounds),
   };

@@ -30,7 +30,7 @@ static struct cJSON *parsed(const char *text)
   return json;
 }
 
-static void one_whole_value_is_json(void **state)
+static void one_complete_value_is_json(void **state)
 {
   static const char *const texts[] = {
       "{}",
@@ -55,7 +55,7 @@ static void one_whole_value_is_json(void **state)
   }
 }
 
-static void everything_else_is_an_invalid_response(void **state)
+static void anything_else_is_an_invalid_response(void **state)
 {
   static const char *const texts[] = {
       "",       " ",       "{",        "}",           "{}}",      "{} {}",
@@ -76,7 +76,7 @@ static void everything_else_is_an_invalid_response(void **state)
 }
 
 /* Else "a" and this would be the same text. */
-static void an_escaped_nul_does_not_end_a_text(void **state)
+static void escaped_nul_does_not_end_a_text(void **state)
 {
   static const struct {
     const char *json, *text;
@@ -114,7 +114,7 @@ static void nul_bytes_are_rejected(void **state)
   assert_null(parse("\0{}", 3, NULL));
 }
 
-static void a_truncated_value_is_rejected(void **state)
+static void truncated_value_is_rejected(void **state)
 {
   static const char text[] = "{\"a\":[1,true,null,\"x\\u00e4\"],\"b\":{}}";
   struct cJSON *json;
@@ -315,7 +315,7 @@ static void values_are_written(void **state)
   free(pretty);
 }
 
-static void written_text_is_read_again(void **state)
+static void written_text_can_be_parsed(void **state)
 {
   static const bool pretty[] = {true, false};
   size_t i;
@@ -387,11 +387,11 @@ static void exact_numbers_are_numbers(void **state)
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(one_whole_value_is_json),
-      cmocka_unit_test(everything_else_is_an_invalid_response),
-      cmocka_unit_test(an_escaped_nul_does_not_end_a_text),
+      cmocka_unit_test(one_complete_value_is_json),
+      cmocka_unit_test(anything_else_is_an_invalid_response),
+      cmocka_unit_test(escaped_nul_does_not_end_a_text),
       cmocka_unit_test(nul_bytes_are_rejected),
-      cmocka_unit_test(a_truncated_value_is_rejected),
+      cmocka_unit_test(truncated_value_is_rejected),
       cmocka_unit_test(nesting_is_limited),
       cmocka_unit_test(members_are_found_by_their_exact_name),
       cmocka_unit_test(strings_are_unescaped),
@@ -402,7 +402,7 @@ int main(void)
       cmocka_unit_test(arrays_are_walked_in_order),
       cmocka_unit_test(values_of_the_wrong_type_count_as_absent),
       cmocka_unit_test(values_are_written),
-      cmocka_unit_test(written_text_is_read_again),
+      cmocka_unit_test(written_text_can_be_parsed),
   };
 
   return cmocka_run_group_tests(tests, NULL, NULL);

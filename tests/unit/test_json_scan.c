@@ -144,13 +144,13 @@ static const struct {
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
-static void one_whole_value_is_json(void **state)
+static void one_complete_value_is_json(void **state)
 {
   (void)state;
   check_all(json, COUNT(json), true);
 }
 
-static void everything_else_is_not(void **state)
+static void anything_else_is_rejected(void **state)
 {
   size_t i;
 
@@ -160,7 +160,7 @@ static void everything_else_is_not(void **state)
     assert_false(is_json(with_nul[i].bytes, with_nul[i].len));
 }
 
-static void a_few_containers_may_be_open(void **state)
+static void nesting_up_to_the_limit_is_accepted(void **state)
 {
   char text[2 * DX_JSON_DEPTH_MAX + 3];
   int depth;
@@ -174,7 +174,7 @@ static void a_few_containers_may_be_open(void **state)
   }
 }
 
-static void outline_has_what_is_not_nested_deep(void **state)
+static void outline_omits_deep_levels(void **state)
 {
   static const struct {
     const char *text, *outline;
@@ -211,7 +211,7 @@ static void outline_has_what_is_not_nested_deep(void **state)
   }
 }
 
-static void outline_has_no_long_texts(void **state)
+static void outline_omits_long_strings(void **state)
 {
   static char text[DX_JSON_STRING_BYTES + 64], expected[sizeof(text)];
   size_t len;
@@ -234,7 +234,7 @@ static void outline_has_no_long_texts(void **state)
   }
 }
 
-static void numbers_have_a_limit(void **state)
+static void number_length_is_limited(void **state)
 {
   static char text[DX_JSON_STRING_BYTES + 8];
 
@@ -280,7 +280,7 @@ static bool is_list(struct numbers *n, struct dx_buf *out)
   return ok;
 }
 
-static void outline_has_a_limit(void **state)
+static void outline_size_is_limited(void **state)
 {
   struct numbers fits = {"[", "]", DX_JSON_OUTLINE_BYTES / 2, 0};
   struct numbers large = {"[", "]", DX_JSON_OUTLINE_BYTES / 2 + 1, 0};
@@ -297,7 +297,7 @@ static void outline_has_a_limit(void **state)
 }
 
 /* 60 MB of small numbers took 2.4 GB as a tree. */
-static void memory_does_not_grow(void **state)
+static void memory_use_is_constant(void **state)
 {
   struct numbers n = {"[[[", "]]]", 5000000, 0};
   size_t before = mallinfo2().uordblks;
@@ -313,14 +313,14 @@ static void memory_does_not_grow(void **state)
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(one_whole_value_is_json),
-      cmocka_unit_test(everything_else_is_not),
-      cmocka_unit_test(a_few_containers_may_be_open),
-      cmocka_unit_test(outline_has_what_is_not_nested_deep),
-      cmocka_unit_test(outline_has_no_long_texts),
-      cmocka_unit_test(numbers_have_a_limit),
-      cmocka_unit_test(outline_has_a_limit),
-      cmocka_unit_test(memory_does_not_grow),
+      cmocka_unit_test(one_complete_value_is_json),
+      cmocka_unit_test(anything_else_is_rejected),
+      cmocka_unit_test(nesting_up_to_the_limit_is_accepted),
+      cmocka_unit_test(outline_omits_deep_levels),
+      cmocka_unit_test(outline_omits_long_strings),
+      cmocka_unit_test(number_length_is_limited),
+      cmocka_unit_test(outline_size_is_limited),
+      cmocka_unit_test(memory_use_is_constant),
   };
 
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -33,7 +33,7 @@ static enum dx_merge_action plan(struct dx_merge_facts facts)
   return dx_merge_plan(&facts);
 }
 
-static void test_new_place(void **state)
+static void new_document_is_added(void **state)
 {
   struct dx_merge_facts facts = {.known = false, .busy = true};
 
@@ -489,7 +489,7 @@ static void test_finished_stays(void **state)
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_new_place),
+      cmocka_unit_test(new_document_is_added),
       cmocka_unit_test(test_every_state),
       cmocka_unit_test(test_verify),
       cmocka_unit_test(test_changed),

@@ -51,7 +51,7 @@ static void types_are_recognized_by_their_bytes(void **state)
   }
 }
 
-static void a_pdf_begins_within_the_first_1024_bytes(void **state)
+static void pdf_begins_within_the_first_1024_bytes(void **state)
 {
   char bytes[2048];
 
@@ -63,7 +63,7 @@ static void a_pdf_begins_within_the_first_1024_bytes(void **state)
   assert_string_equal(dx_mime_of_bytes(bytes, sizeof(bytes)), DX_MIME_TEXT);
 }
 
-static void a_text_that_quotes_a_header_is_no_pdf(void **state)
+static void text_that_quotes_a_header_is_not_a_pdf(void **state)
 {
   static const char text[] =
       "From: a@example.com\n\nIt begins with %PDF-1.4.\n";
@@ -82,8 +82,8 @@ int main(void)
 {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(types_are_recognized_by_their_bytes),
-      cmocka_unit_test(a_pdf_begins_within_the_first_1024_bytes),
-      cmocka_unit_test(a_text_that_quotes_a_header_is_no_pdf),
+      cmocka_unit_test(pdf_begins_within_the_first_1024_bytes),
+      cmocka_unit_test(text_that_quotes_a_header_is_not_a_pdf),
   };
 
   return cmocka_run_group_tests(tests, NULL, NULL);

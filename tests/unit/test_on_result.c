@@ -278,7 +278,7 @@ static void assert_leads_group(void)
   assert_int_equal(strtol(strrchr(text, '\n'), NULL, 10), group);
 }
 
-static void the_program_gets_a_manifest_and_a_clean_environment(void **state)
+static void program_gets_a_manifest_and_a_clean_environment(void **state)
 {
   char expected[128];
   int fd = open("/dev/zero", O_RDONLY); /* without O_CLOEXEC */
@@ -321,7 +321,7 @@ static void arguments_come_before_the_manifest(void **state)
 }
 
 /* Also if its manifest was taken away. */
-static void a_failure_runs_the_hook_with_its_manifest(void **state)
+static void failure_runs_the_hook_with_its_manifest(void **state)
 {
   (void)state;
   write_program("echo \"$DOCEXTRACT_OUTCOME:${1##*/}:$(grep -c "
@@ -350,7 +350,7 @@ static bool has_failed(void)
 }
 
 /* Print jobs do not wait for it: they end before. */
-static void a_program_that_fails_is_run_again(void **state)
+static void program_that_fails_is_run_again(void **state)
 {
   int64_t wait_ms = DX_ON_RESULT_FIRST_MS;
   struct dx_job *job;
@@ -380,14 +380,14 @@ static void a_program_that_fails_is_run_again(void **state)
   dx_job_free(&job);
 }
 
-static void after_a_day_it_is_run_no_more(void **state)
+static void program_is_not_retried_after_a_day(void **state)
 {
   struct dx_job *job;
 
   (void)state;
   write_program("echo >> $out; exit 3");
   end_job(KEY, false);
-  ahead_ms += DX_ON_RESULT_FOR_MS + 1000; /* nobody was there: once at least */
+  ahead_ms += DX_ON_RESULT_FOR_MS + 1000; /* no process ran: at least once */
   add(KEY);
   turn_to_end();
   assert_int_equal(count_lines(), 1);
@@ -398,7 +398,7 @@ static void after_a_day_it_is_run_no_more(void **state)
   dx_job_free(&job);
 }
 
-static void a_program_that_is_missing_is_waited_for(void **state)
+static void missing_program_is_retried(void **state)
 {
   (void)state;
   end_job(KEY, false);
@@ -417,7 +417,7 @@ static bool other_is_released(void)
   return jobs[1] == NULL;
 }
 
-static void one_that_fails_does_not_hold_up_others(void **state)
+static void failing_program_does_not_delay_others(void **state)
 {
   (void)state;
   write_program("echo $DOCEXTRACT_JOB >> $out; [ $DOCEXTRACT_JOB = " OTHER
@@ -434,7 +434,7 @@ static void one_that_fails_does_not_hold_up_others(void **state)
 }
 
 /* Although each of them takes longer than the wait of the others. */
-static void the_one_that_waits_longest_is_run_first(void **state)
+static void longest_waiting_program_runs_first(void **state)
 {
   (void)state;
   write_program("echo $DOCEXTRACT_JOB >> $out; exit 1");
@@ -464,7 +464,7 @@ static void let_go(void)
 }
 
 /* It ignores SIGTERM, and so does its child. */
-static void a_program_that_hangs_is_killed_with_its_children(void **state)
+static void program_that_hangs_is_killed_with_its_children(void **state)
 {
   struct pollfd killed = {.events = POLLIN};
   pid_t child;
@@ -494,7 +494,7 @@ static void a_program_that_hangs_is_killed_with_its_children(void **state)
   expect("done\n");
 }
 
-static void a_run_that_was_cut_off_is_repeated(void **state)
+static void interrupted_run_is_repeated(void **state)
 {
   (void)state;
   write_program("echo >> $out; [ -e $out.go ] || sleep 1000");
@@ -513,7 +513,7 @@ static void a_run_that_was_cut_off_is_repeated(void **state)
 }
 
 /* By a command, or when it is printed again. */
-static void the_job_may_be_changed_meanwhile(void **state)
+static void job_may_be_changed_meanwhile(void **state)
 {
   (void)state;
   write_program("echo >> $out; while [ ! -e $out.go ]; do sleep 0.01; done");
@@ -531,7 +531,7 @@ static void the_job_may_be_changed_meanwhile(void **state)
 }
 
 /* The first run was for its first end. */
-static void one_that_ends_again_meanwhile_is_run_again(void **state)
+static void submission_that_ends_again_is_run_again(void **state)
 {
   struct dx_submission *sub;
 
@@ -555,7 +555,7 @@ static void one_that_ends_again_meanwhile_is_run_again(void **state)
 
 /* ---- for whom it is run ---- */
 
-static void without_on_result_nothing_waits_for_it(void **state)
+static void job_without_on_result_does_not_wait(void **state)
 {
   (void)state;
   end_job(KEY, false);
@@ -566,7 +566,7 @@ static void without_on_result_nothing_waits_for_it(void **state)
 }
 
 /* The section of the other document is not configured, so it waits. */
-static void it_is_not_run_before_the_job_has_ended(void **state)
+static void program_is_not_run_before_the_job_has_ended(void **state)
 {
   struct dx_job *job = NULL;
   int turns;
@@ -587,7 +587,7 @@ static void it_is_not_run_before_the_job_has_ended(void **state)
 }
 
 /* The section of its source, not of a source that is still to be created. */
-static void the_section_of_the_source_decides(void **state)
+static void section_of_the_source_selects_the_program(void **state)
 {
   struct dx_job *job = NULL;
 
@@ -608,21 +608,21 @@ int main(void)
 {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, start, stop)
   const struct CMUnitTest tests[] = {
-      CASE(the_program_gets_a_manifest_and_a_clean_environment),
+      CASE(program_gets_a_manifest_and_a_clean_environment),
       CASE(arguments_come_before_the_manifest),
-      CASE(a_failure_runs_the_hook_with_its_manifest),
-      CASE(a_program_that_fails_is_run_again),
-      CASE(after_a_day_it_is_run_no_more),
-      CASE(a_program_that_is_missing_is_waited_for),
-      CASE(one_that_fails_does_not_hold_up_others),
-      CASE(the_one_that_waits_longest_is_run_first),
-      CASE(a_program_that_hangs_is_killed_with_its_children),
-      CASE(a_run_that_was_cut_off_is_repeated),
-      CASE(the_job_may_be_changed_meanwhile),
-      CASE(one_that_ends_again_meanwhile_is_run_again),
-      CASE(without_on_result_nothing_waits_for_it),
-      CASE(it_is_not_run_before_the_job_has_ended),
-      CASE(the_section_of_the_source_decides),
+      CASE(failure_runs_the_hook_with_its_manifest),
+      CASE(program_that_fails_is_run_again),
+      CASE(program_is_not_retried_after_a_day),
+      CASE(missing_program_is_retried),
+      CASE(failing_program_does_not_delay_others),
+      CASE(longest_waiting_program_runs_first),
+      CASE(program_that_hangs_is_killed_with_its_children),
+      CASE(interrupted_run_is_repeated),
+      CASE(job_may_be_changed_meanwhile),
+      CASE(submission_that_ends_again_is_run_again),
+      CASE(job_without_on_result_does_not_wait),
+      CASE(program_is_not_run_before_the_job_has_ended),
+      CASE(section_of_the_source_selects_the_program),
   };
 
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -97,7 +97,7 @@ static void lost(enum dx_call_kind kind, int from, int to, bool landed)
 
 /* ---- registering ---- */
 
-static void a_registration_interrupted_by_a_crash_counts_as_lost(void **state)
+static void registration_interrupted_by_a_crash_counts_as_lost(void **state)
 {
   (void)state;
   fixture.latency_ms = 5000;
@@ -132,7 +132,7 @@ a_registration_with_a_truncated_response_counts_as_lost(void **state)
 
 /* ---- uploading ---- */
 
-static void a_lost_upload_is_looked_up_before_it_is_repeated(void **state)
+static void lost_upload_is_checked_before_it_is_repeated(void **state)
 {
   static const enum dx_call_kind order[] = {POST, PUT,    SOURCE,
                                             PUT,  SOURCE, EXTRACT};
@@ -147,7 +147,7 @@ static void a_lost_upload_is_looked_up_before_it_is_repeated(void **state)
 }
 
 /* Pending, but nothing is missing: processing will start. */
-static void a_source_that_has_all_files_gets_none_again(void **state)
+static void complete_source_gets_no_further_uploads(void **state)
 {
   (void)state;
   lost(PUT, 1, 1, true);
@@ -156,7 +156,7 @@ static void a_source_that_has_all_files_gets_none_again(void **state)
   counts(1, 1, 1);
 }
 
-static void a_resumed_job_polls_before_it_uploads(void **state)
+static void resumed_job_polls_before_it_uploads(void **state)
 {
   size_t calls;
 
@@ -171,7 +171,7 @@ static void a_resumed_job_polls_before_it_uploads(void **state)
   counts(1, 2, 1);
 }
 
-static void a_resumed_job_does_not_repeat_a_finished_upload(void **state)
+static void resumed_job_does_not_repeat_a_finished_upload(void **state)
 {
   (void)state;
   lost(PUT, 1, 1, true);
@@ -183,7 +183,7 @@ static void a_resumed_job_does_not_repeat_a_finished_upload(void **state)
 }
 
 /* Its backoff starts again. */
-static void an_upload_that_makes_progress_is_retried_soon(void **state)
+static void upload_that_makes_progress_is_retried_soon(void **state)
 {
   int i;
 
@@ -230,7 +230,7 @@ static void check_reregistration(size_t source)
   assert_in_range(fixture_gap_ms(last, post), 30 * S, 30 * S + SLACK_MS);
 }
 
-static void an_expired_url_leads_to_one_reregistration(void **state)
+static void expired_url_leads_to_one_reregistration(void **state)
 {
   size_t i;
 
@@ -247,7 +247,7 @@ static void an_expired_url_leads_to_one_reregistration(void **state)
 }
 
 /* The storage reports it late: it must not be sent a second time. */
-static void an_upload_reported_late_is_not_registered_again(void **state)
+static void upload_reported_late_is_not_registered_again(void **state)
 {
   (void)state;
   fixture.url_life_s = 100;
@@ -259,7 +259,7 @@ static void an_upload_reported_late_is_not_registered_again(void **state)
 }
 
 /* After a crash the time of the last byte is not known: it counts as now. */
-static void a_resumed_job_polls_twice_before_it_registers_again(void **state)
+static void resumed_job_polls_twice_before_it_registers_again(void **state)
 {
   (void)state;
   fixture.url_life_s = 31;
@@ -284,7 +284,7 @@ static void nothing_is_uploaded_to_a_url_about_to_expire(void **state)
     check_reregistration(i);
 }
 
-static void a_storage_that_always_denies_access_ends_in_a_hold(void **state)
+static void storage_that_always_denies_access_holds_the_job(void **state)
 {
   size_t i;
 
@@ -296,7 +296,7 @@ static void a_storage_that_always_denies_access_ends_in_a_hold(void **state)
     check_reregistration(i);
 }
 
-static void a_storage_that_always_fails_ends_in_a_hold(void **state)
+static void storage_that_always_fails_holds_the_job(void **state)
 {
   (void)state;
   always(PUT, 302);
@@ -306,7 +306,7 @@ static void a_storage_that_always_fails_ends_in_a_hold(void **state)
   assert_true(fixture.now_ms - FIXTURE_BEGIN_MS > 4 * 14 * MIN);
 }
 
-static void a_url_reported_as_expired_is_given_up_at_once(void **state)
+static void url_reported_as_expired_is_not_retried(void **state)
 {
   (void)state;
   always(PUT, 403);
@@ -318,7 +318,7 @@ static void a_url_reported_as_expired_is_given_up_at_once(void **state)
 }
 
 /* One "not found" may be wrong, and an upload may have landed. */
-static void a_source_gone_before_the_upload_is_polled_twice(void **state)
+static void source_gone_before_the_upload_is_polled_twice(void **state)
 {
   (void)state;
   script.kind = SOURCE;
@@ -374,7 +374,7 @@ static void files_forgotten_twice_are_waited_for_until_the_limit(void **state)
   assert_in_range(fixture.now_ms - FIXTURE_BEGIN_MS, 30 * MIN, 32 * MIN);
 }
 
-static void an_expired_url_is_not_uploaded_to_again(void **state)
+static void expired_url_is_not_uploaded_to_again(void **state)
 {
   (void)state;
   fixture.ignored_puts = INT_MAX;
@@ -383,7 +383,7 @@ static void an_expired_url_is_not_uploaded_to_again(void **state)
   counts(1, 1, 0);
 }
 
-static void a_restarted_job_continues_waiting(void **state)
+static void restarted_job_continues_waiting(void **state)
 {
   (void)state;
   fixture.processing_ms = 40 * MIN;
@@ -395,7 +395,7 @@ static void a_restarted_job_continues_waiting(void **state)
 
 /* ---- failed ---- */
 
-static void a_failed_source_is_started_over_three_times(void **state)
+static void failed_source_is_started_over_three_times(void **state)
 {
   static const int64_t waits[] = {5 * S, 30 * S, 120 * S};
   int i;
@@ -410,7 +410,7 @@ static void a_failed_source_is_started_over_three_times(void **state)
         waits[i], waits[i] + SLACK_MS);
 }
 
-static void a_source_that_fails_four_times_has_failed(void **state)
+static void source_that_fails_four_times_has_failed(void **state)
 {
   (void)state;
   fixture.failing = INT_MAX;
@@ -422,7 +422,7 @@ static void a_source_that_fails_four_times_has_failed(void **state)
 
 /* ---- gone ---- */
 
-static void an_uploaded_source_that_is_gone_needs_a_person(void **state)
+static void missing_uploaded_source_requires_the_administrator(void **state)
 {
   int last;
 
@@ -438,7 +438,7 @@ static void an_uploaded_source_that_is_gone_needs_a_person(void **state)
               MIN);
 }
 
-static void a_source_not_found_once_is_polled_again(void **state)
+static void source_not_found_once_is_polled_again(void **state)
 {
   (void)state;
   fixture.processing_ms = 5 * MIN;
@@ -459,7 +459,7 @@ static bool every_other_is_not_found(const struct fixture_call *call,
 }
 
 /* Gone means not found twice in a row. */
-static void a_source_found_in_between_is_not_gone(void **state)
+static void source_found_between_checks_is_not_gone(void **state)
 {
   (void)state;
   fixture.processing_ms = 10 * MIN;
@@ -469,7 +469,7 @@ static void a_source_found_in_between_is_not_gone(void **state)
   counts(1, 1, 1);
 }
 
-static void a_case_found_in_between_is_not_gone(void **state)
+static void case_found_between_checks_is_not_gone(void **state)
 {
   (void)state;
   fixture.case_ms[0] = 10 * MIN;
@@ -479,7 +479,7 @@ static void a_case_found_in_between_is_not_gone(void **state)
   assert_int_equal(fixture.count[PUT], 1);
 }
 
-static void a_case_that_is_gone_needs_a_person(void **state)
+static void missing_case_requires_the_administrator(void **state)
 {
   int last;
   int64_t complete_ms;
@@ -511,7 +511,7 @@ static void two_cases_not_found_once_are_polled_again(void **state)
 
 /* ---- results that are too large ---- */
 
-static void a_result_over_its_limit_is_not_delivered(void **state)
+static void result_over_the_limit_is_not_delivered(void **state)
 {
   (void)state;
   fixture.service.max_result_bytes = 20;
@@ -531,7 +531,7 @@ static bool fills_the_job(const struct fixture_call *call,
   return false;
 }
 
-static void the_results_of_a_job_are_limited_together(void **state)
+static void results_of_a_job_are_limited_together(void **state)
 {
   (void)state;
   fixture.case_count = 2;
@@ -558,7 +558,7 @@ static void overdue_and_resumed(void)
   assert_int_equal(fixture.count[PUT], 1);
 }
 
-static void a_status_that_cannot_be_right_decides_nothing(void **state)
+static void implausible_status_changes_nothing(void **state)
 {
   static const enum dx_call_kind kinds[] = {SOURCE, EXTRACT};
   static const int statuses[] = {400, 413, 415, 422, 418, 999};
@@ -574,7 +574,7 @@ static void a_status_that_cannot_be_right_decides_nothing(void **state)
 }
 
 /* The upload may have landed, but no response says so. */
-static void an_unclear_upload_is_polled_until_the_limit(void **state)
+static void unclear_upload_is_polled_until_the_limit(void **state)
 {
   (void)state;
   lost(PUT, 1, 1, true);
@@ -604,7 +604,7 @@ static bool away_once_then_odd(const struct fixture_call *call,
 }
 
 /* The service responds: the time counts. */
-static void unexpected_responses_are_no_outage(void **state)
+static void unexpected_responses_do_not_count_as_outage(void **state)
 {
   int i;
 
@@ -635,7 +635,7 @@ static void unexpected_responses_about_one_do_not_delay_the_others(void **state)
 }
 
 /* And that is told once. */
-static void an_overdue_job_is_polled_hourly(void **state)
+static void overdue_job_is_polled_hourly(void **state)
 {
   int last;
 
@@ -653,7 +653,7 @@ static void an_overdue_job_is_polled_hourly(void **state)
 }
 
 /* Byte by byte, so that it never stalls. */
-static void a_response_that_trickles_is_canceled_at_the_limit(void **state)
+static void slow_response_is_canceled_at_the_limit(void **state)
 {
   static const enum dx_call_kind kinds[] = {SOURCE, EXTRACT};
   size_t i;
@@ -671,7 +671,7 @@ static void a_response_that_trickles_is_canceled_at_the_limit(void **state)
 
 /* It is tried every hour, and the results of the other cases come in between.
  */
-static void one_case_that_trickles_does_not_block_the_others(void **state)
+static void slow_response_for_a_case_does_not_block_the_others(void **state)
 {
   (void)state;
   fixture.case_count = 3;
@@ -717,7 +717,7 @@ static bool unclear_for_20_min(const struct fixture_call *call,
 }
 
 /* What is uploaded this late may take as long as any other. */
-static void the_limit_starts_again_with_an_upload(void **state)
+static void limit_starts_again_with_an_upload(void **state)
 {
   (void)state;
   fixture.odd = unclear_for_20_min;
@@ -746,7 +746,7 @@ static void never_believed(void **state, enum dx_call_kind kind,
   assert_int_equal(open_one(state), 0);
 }
 
-static void the_status_of_another_source_is_not_believed(void **state)
+static void status_of_another_source_is_not_used(void **state)
 {
   static const char *const bodies[] = {
       COMPLETE(",\"id\":\"S2\",\"case_ids\":[\"S1C1\"]"),
@@ -762,7 +762,7 @@ static void the_status_of_another_source_is_not_believed(void **state)
     never_believed(state, SOURCE, bodies[i]);
 }
 
-static void a_list_that_is_no_list_of_cases_is_not_believed(void **state)
+static void invalid_list_of_cases_is_not_used(void **state)
 {
   static const char *const bodies[] = {
       COMPLETE(",\"case_ids\":[\"S1C1\",\"S1C1\"]"),
@@ -777,7 +777,7 @@ static void a_list_that_is_no_list_of_cases_is_not_believed(void **state)
     never_believed(state, SOURCE, bodies[i]);
 }
 
-static void the_result_of_another_case_is_not_delivered(void **state)
+static void result_of_another_case_is_not_delivered(void **state)
 {
   static const char *const bodies[] = {
       COMPLETE(",\"id\":\"S1C2\""),
@@ -804,7 +804,7 @@ static void absent_ids_are_accepted(void **state)
   counts(1, 1, 1);
 }
 
-static void the_source_of_another_document_is_not_uploaded_to(void **state)
+static void source_of_another_document_is_not_uploaded_to(void **state)
 {
   (void)state;
   (void)fixture_job(1, false);
@@ -821,7 +821,7 @@ static void the_source_of_another_document_is_not_uploaded_to(void **state)
   assert_int_equal(fixture_result_count(), 4);
 }
 
-static void an_id_with_a_nul_is_no_source(void **state)
+static void source_id_with_a_nul_is_rejected(void **state)
 {
   (void)state;
   script.kind = POST;
@@ -866,7 +866,7 @@ static void fewer_files_than_were_uploaded_are_not_extracted(void **state)
 
 /* The response to an upload was lost, and the file really is missing: the
  * upload is repeated. */
-static void missing_files_are_not_taken_for_uploaded(void **state)
+static void missing_files_do_not_count_as_uploaded(void **state)
 {
   assert_int_equal(fixture_close(state), 0);
   assert_int_equal(open_together(state), 0);
@@ -939,7 +939,7 @@ static void check_looks(size_t from)
   assert_true(fixture_gap_ms(first, last) >= MIN);
 }
 
-static void a_source_that_was_uploaded_to_is_asked_first(void **state)
+static void uploaded_source_is_polled_first_on_retry(void **state)
 {
   int64_t asked_ms;
   size_t from;
@@ -957,7 +957,7 @@ static void a_source_that_was_uploaded_to_is_asked_first(void **state)
   assert_true(fixture_result_holds("S1.job.json", "\"extracted\""));
 }
 
-static void what_is_still_gone_is_registered_again(void **state)
+static void missing_source_is_registered_again_on_retry(void **state)
 {
   size_t from;
 
@@ -974,7 +974,8 @@ static void what_is_still_gone_is_registered_again(void **state)
   check_looks(from);
 }
 
-static void what_has_no_file_gets_it_while_its_address_lasts(void **state)
+static void
+source_without_a_file_is_uploaded_while_its_url_is_valid(void **state)
 {
   (void)state;
   always(PUT, 413);
@@ -1001,7 +1002,7 @@ what_has_no_file_is_registered_again_when_it_has_expired(void **state)
   check_looks(from);
 }
 
-static void what_failed_is_started_over_when_the_service_says_so(void **state)
+static void failed_source_is_started_over_on_retry(void **state)
 {
   size_t from;
 
@@ -1016,7 +1017,7 @@ static void what_failed_is_started_over_when_the_service_says_so(void **state)
 }
 
 /* The source has one of two files, and may begin with that one. */
-static void what_has_a_file_is_not_registered_again(void **state)
+static void source_with_a_file_is_not_registered_again(void **state)
 {
   assert_int_equal(fixture_close(state), 0);
   assert_int_equal(open_together(state), 0);
@@ -1033,7 +1034,8 @@ static void what_has_a_file_is_not_registered_again(void **state)
 }
 
 /* After it was processing, "gone" again waits for the administrator. */
-static void what_is_gone_after_it_was_asked_about_is_for_people(void **state)
+static void
+source_that_disappears_after_a_poll_requires_the_administrator(void **state)
 {
   (void)state;
   fixture.processing_ms = 20 * MIN;
@@ -1045,7 +1047,7 @@ static void what_is_gone_after_it_was_asked_about_is_for_people(void **state)
   counts(1, 1, 0);
 }
 
-static void what_was_never_uploaded_is_registered_at_once(void **state)
+static void submission_without_an_upload_is_registered_immediately(void **state)
 {
   size_t from;
 
@@ -1068,7 +1070,7 @@ static void lose_document(void)
   fixture.jobs[0]->documents[0].is_here = false;
 }
 
-static void a_document_that_is_not_here_is_fetched_all_the_same(void **state)
+static void results_are_fetched_without_the_document(void **state)
 {
   (void)state;
   uploaded_and_gone();
@@ -1078,7 +1080,7 @@ static void a_document_that_is_not_here_is_fetched_all_the_same(void **state)
   counts(1, 1, 1);
 }
 
-static void a_document_that_is_not_here_is_not_registered(void **state)
+static void missing_document_is_not_registered(void **state)
 {
   (void)state;
   uploaded_and_gone();
@@ -1102,7 +1104,7 @@ static void nothing_is_uploaded_again_without_its_document(void **state)
 }
 
 /* The journal of another version, or one that was edited. */
-static void a_job_that_has_uploaded_all_has_uploaded_all(void **state)
+static void journal_with_all_uploads_done_continues(void **state)
 {
   (void)state;
   fixture.ignored_puts = 1;
@@ -1128,7 +1130,7 @@ static bool takes_results(const struct fixture_call *call,
 }
 
 /* A failing results directory is no reason to fetch a second time. */
-static void a_stored_result_is_not_fetched_twice(void **state)
+static void stored_result_is_not_fetched_twice(void **state)
 {
   (void)state;
   fixture.odd = takes_results;
@@ -1168,7 +1170,7 @@ static bool fails_a_sync(const struct fixture_call *call,
 
 /* It is there; what is tried again is its journal, which syncs the same
  * directory. Nothing is delivered before. */
-static void a_result_that_may_not_be_durable_is_not_fetched_twice(void **state)
+static void result_that_may_not_be_durable_is_not_fetched_twice(void **state)
 {
   (void)state;
   fixture.odd = fails_a_sync;
@@ -1184,72 +1186,72 @@ int main(void)
 #define ONCE(test) \
   cmocka_unit_test_setup_teardown(test, open_one, fixture_close)
   const struct CMUnitTest tests[] = {
-      ONCE(a_registration_interrupted_by_a_crash_counts_as_lost),
+      ONCE(registration_interrupted_by_a_crash_counts_as_lost),
       ONCE(a_registration_with_a_truncated_response_counts_as_lost),
-      ONCE(a_lost_upload_is_looked_up_before_it_is_repeated),
-      ONCE(a_source_that_has_all_files_gets_none_again),
-      ONCE(a_resumed_job_polls_before_it_uploads),
-      ONCE(a_resumed_job_does_not_repeat_a_finished_upload),
-      ONCE(an_upload_that_makes_progress_is_retried_soon),
-      ONCE(an_expired_url_leads_to_one_reregistration),
-      ONCE(an_upload_reported_late_is_not_registered_again),
-      ONCE(a_resumed_job_polls_twice_before_it_registers_again),
+      ONCE(lost_upload_is_checked_before_it_is_repeated),
+      ONCE(complete_source_gets_no_further_uploads),
+      ONCE(resumed_job_polls_before_it_uploads),
+      ONCE(resumed_job_does_not_repeat_a_finished_upload),
+      ONCE(upload_that_makes_progress_is_retried_soon),
+      ONCE(expired_url_leads_to_one_reregistration),
+      ONCE(upload_reported_late_is_not_registered_again),
+      ONCE(resumed_job_polls_twice_before_it_registers_again),
       ONCE(nothing_is_uploaded_to_a_url_about_to_expire),
-      ONCE(a_storage_that_always_denies_access_ends_in_a_hold),
-      ONCE(a_storage_that_always_fails_ends_in_a_hold),
-      ONCE(a_url_reported_as_expired_is_given_up_at_once),
-      ONCE(a_source_gone_before_the_upload_is_polled_twice),
+      ONCE(storage_that_always_denies_access_holds_the_job),
+      ONCE(storage_that_always_fails_holds_the_job),
+      ONCE(url_reported_as_expired_is_not_retried),
+      ONCE(source_gone_before_the_upload_is_polled_twice),
       cmocka_unit_test_setup_teardown(
           all_files_of_a_group_are_sent_to_the_new_source, open_together,
           fixture_close),
       ONCE(forgotten_files_are_uploaded_again_once),
       ONCE(files_forgotten_twice_are_waited_for_until_the_limit),
-      ONCE(an_expired_url_is_not_uploaded_to_again),
-      ONCE(a_restarted_job_continues_waiting),
-      ONCE(a_failed_source_is_started_over_three_times),
-      ONCE(a_source_that_fails_four_times_has_failed),
-      ONCE(an_uploaded_source_that_is_gone_needs_a_person),
-      ONCE(a_source_not_found_once_is_polled_again),
-      ONCE(a_source_found_in_between_is_not_gone),
-      ONCE(a_case_found_in_between_is_not_gone),
-      ONCE(a_case_that_is_gone_needs_a_person),
+      ONCE(expired_url_is_not_uploaded_to_again),
+      ONCE(restarted_job_continues_waiting),
+      ONCE(failed_source_is_started_over_three_times),
+      ONCE(source_that_fails_four_times_has_failed),
+      ONCE(missing_uploaded_source_requires_the_administrator),
+      ONCE(source_not_found_once_is_polled_again),
+      ONCE(source_found_between_checks_is_not_gone),
+      ONCE(case_found_between_checks_is_not_gone),
+      ONCE(missing_case_requires_the_administrator),
       ONCE(two_cases_not_found_once_are_polled_again),
-      ONCE(a_status_that_cannot_be_right_decides_nothing),
-      ONCE(an_unclear_upload_is_polled_until_the_limit),
+      ONCE(implausible_status_changes_nothing),
+      ONCE(unclear_upload_is_polled_until_the_limit),
       ONCE(a_source_that_never_starts_is_waited_for_until_the_limit),
-      ONCE(unexpected_responses_are_no_outage),
+      ONCE(unexpected_responses_do_not_count_as_outage),
       ONCE(unexpected_responses_about_one_do_not_delay_the_others),
-      ONCE(an_overdue_job_is_polled_hourly),
-      ONCE(a_response_that_trickles_is_canceled_at_the_limit),
-      ONCE(one_case_that_trickles_does_not_block_the_others),
+      ONCE(overdue_job_is_polled_hourly),
+      ONCE(slow_response_is_canceled_at_the_limit),
+      ONCE(slow_response_for_a_case_does_not_block_the_others),
       ONCE(one_unexpected_case_does_not_delay_the_others),
-      ONCE(the_status_of_another_source_is_not_believed),
-      ONCE(a_list_that_is_no_list_of_cases_is_not_believed),
-      ONCE(the_result_of_another_case_is_not_delivered),
+      ONCE(status_of_another_source_is_not_used),
+      ONCE(invalid_list_of_cases_is_not_used),
+      ONCE(result_of_another_case_is_not_delivered),
       ONCE(absent_ids_are_accepted),
-      ONCE(the_source_of_another_document_is_not_uploaded_to),
-      ONCE(an_id_with_a_nul_is_no_source),
+      ONCE(source_of_another_document_is_not_uploaded_to),
+      ONCE(source_id_with_a_nul_is_rejected),
       ONCE(fewer_files_than_were_uploaded_are_not_extracted),
-      ONCE(missing_files_are_not_taken_for_uploaded),
+      ONCE(missing_files_do_not_count_as_uploaded),
       ONCE(files_counted_late_are_waited_for_by_the_schedule),
-      ONCE(a_source_that_was_uploaded_to_is_asked_first),
-      ONCE(what_is_still_gone_is_registered_again),
-      ONCE(what_has_no_file_gets_it_while_its_address_lasts),
+      ONCE(uploaded_source_is_polled_first_on_retry),
+      ONCE(missing_source_is_registered_again_on_retry),
+      ONCE(source_without_a_file_is_uploaded_while_its_url_is_valid),
       ONCE(what_has_no_file_is_registered_again_when_it_has_expired),
-      ONCE(what_failed_is_started_over_when_the_service_says_so),
-      ONCE(what_has_a_file_is_not_registered_again),
-      ONCE(what_is_gone_after_it_was_asked_about_is_for_people),
-      ONCE(what_was_never_uploaded_is_registered_at_once),
-      ONCE(a_document_that_is_not_here_is_fetched_all_the_same),
-      ONCE(a_document_that_is_not_here_is_not_registered),
+      ONCE(failed_source_is_started_over_on_retry),
+      ONCE(source_with_a_file_is_not_registered_again),
+      ONCE(source_that_disappears_after_a_poll_requires_the_administrator),
+      ONCE(submission_without_an_upload_is_registered_immediately),
+      ONCE(results_are_fetched_without_the_document),
+      ONCE(missing_document_is_not_registered),
       ONCE(nothing_is_uploaded_again_without_its_document),
-      ONCE(a_job_that_has_uploaded_all_has_uploaded_all),
-      ONCE(the_limit_starts_again_with_an_upload),
-      ONCE(a_stored_result_is_not_fetched_twice),
+      ONCE(journal_with_all_uploads_done_continues),
+      ONCE(limit_starts_again_with_an_upload),
+      ONCE(stored_result_is_not_fetched_twice),
       ONCE(nothing_is_sent_without_a_results_directory),
-      ONCE(a_result_that_may_not_be_durable_is_not_fetched_twice),
-      ONCE(a_result_over_its_limit_is_not_delivered),
-      ONCE(the_results_of_a_job_are_limited_together),
+      ONCE(result_that_may_not_be_durable_is_not_fetched_twice),
+      ONCE(result_over_the_limit_is_not_delivered),
+      ONCE(results_of_a_job_are_limited_together),
   };
 
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -91,7 +91,7 @@ static void survive(enum dx_call_kind kind, struct fixture_response first,
 #define LEAST_PROBES 270
 #define MOST_PROBES 305
 
-static void a_day_without_network_is_survived_in_every_state(void **state)
+static void every_state_recovers_from_a_day_without_network(void **state)
 {
   const struct fixture_response unsent = {.code = DX_E_NET, .not_sent = true};
   const struct fixture_response lost = {.code = DX_E_NET, .landed = true};
@@ -106,7 +106,7 @@ static void a_day_without_network_is_survived_in_every_state(void **state)
   }
 }
 
-static void a_day_of_server_errors_is_survived(void **state)
+static void job_recovers_from_a_day_of_server_errors(void **state)
 {
   const struct fixture_response down = {.status = 503};
 
@@ -116,7 +116,7 @@ static void a_day_of_server_errors_is_survived(void **state)
   survive(EXTRACT, down, down, LEAST_PROBES, MOST_PROBES);
 }
 
-static void a_day_of_too_many_requests_is_survived(void **state)
+static void job_recovers_from_a_day_of_rate_limits(void **state)
 {
   const struct fixture_response rate = {.status = 429, .retry_after = "3600"};
 
@@ -127,7 +127,7 @@ static void a_day_of_too_many_requests_is_survived(void **state)
 }
 
 /* An outage does not count towards ProcessingLimit; the time after it does. */
-static void a_slow_extraction_is_overdue_after_an_outage_too(void **state)
+static void slow_extraction_is_overdue_after_an_outage_too(void **state)
 {
   const struct fixture_response unsent = {.code = DX_E_NET, .not_sent = true};
 
@@ -152,7 +152,7 @@ static void invalid_responses_are_retried_until_the_limit(void **state)
 }
 
 /* Many documents make no more calls than one. */
-static void in_an_outage_one_job_probes_for_all(void **state)
+static void one_job_tests_the_service_for_all_during_an_outage(void **state)
 {
   const struct fixture_response unsent = {.code = DX_E_NET, .not_sent = true};
   int calls;
@@ -201,7 +201,7 @@ static bool five_fail(const struct fixture_call *call,
 }
 
 /* Although other documents are ready. */
-static void a_service_that_is_down_is_called_by_nobody(void **state)
+static void service_that_is_down_is_not_called(void **state)
 {
   int64_t down_ms;
   size_t i;
@@ -234,7 +234,7 @@ static bool five_fail_before_it_is_down(const struct fixture_call *call,
 }
 
 /* What `docextract metrics` calls service_up. */
-static void it_is_down_from_the_fifth_failure_to_a_success(void **state)
+static void service_is_down_from_the_fifth_failure_to_a_success(void **state)
 {
   (void)state;
   fixture.odd = five_fail_before_it_is_down;
@@ -245,7 +245,7 @@ static void it_is_down_from_the_fifth_failure_to_a_success(void **state)
 }
 
 /* The user who printed gets the message for this code. */
-static void what_is_wrong_is_kept_with_its_code(void **state)
+static void problem_is_stored_with_its_code(void **state)
 {
   const struct fixture_response unsent = {.code = DX_E_NET, .not_sent = true};
   struct dx_job *job;
@@ -260,7 +260,7 @@ static void what_is_wrong_is_kept_with_its_code(void **state)
 }
 
 /* Also if docextractd was restarted meanwhile. */
-static void the_next_outage_starts_with_short_waits_again(void **state)
+static void next_outage_starts_with_short_waits(void **state)
 {
   const struct fixture_response down = {.status = 503};
   int first;
@@ -375,7 +375,7 @@ static void a_503_with_retry_after_is_a_pause_for_all(void **state)
   check_pause(503);
 }
 
-static void a_pause_outlives_a_restart(void **state)
+static void pause_outlives_a_restart(void **state)
 {
   const struct fixture_call *call;
   size_t before;
@@ -396,7 +396,7 @@ static void a_pause_outlives_a_restart(void **state)
 }
 
 /* The storage is another host: its 429 does not stop calls of the API. */
-static void a_storage_that_asks_for_a_pause_stops_only_itself(void **state)
+static void pause_of_the_storage_does_not_stop_the_api(void **state)
 {
   (void)state;
   fixture.odd = asks_once;
@@ -510,7 +510,7 @@ static bool wants_its_own_time(const struct fixture_call *call,
   return claim_s(text, "\"iat\":") > now_s || claim_s(text, "\"exp\":") < now_s;
 }
 
-static void a_clock_that_is_off_is_compensated(void **state)
+static void wrong_clock_is_compensated(void **state)
 {
   static const int64_t off_s[] = {86400, -86400, 600, -600};
   size_t i, k;
@@ -546,7 +546,7 @@ static bool wants_our_time(const struct fixture_call *call,
   return call->nth == 1; /* its Date is that of fixture.clock_off_ms */
 }
 
-static void a_date_of_the_next_century_is_not_believed(void **state)
+static void implausible_date_is_not_used(void **state)
 {
   static const int64_t off_s[] = {86401, -86401, 80LL * 365 * 86400,
                                   -20LL * 365 * 86400};
@@ -568,7 +568,7 @@ static bool refuses(const struct fixture_call *call,
   return call->kind != PUT;
 }
 
-static void a_refused_token_names_key_and_clock(void **state)
+static void message_about_a_refused_token_contains_key_and_clock(void **state)
 {
   (void)state;
   fixture.odd = refuses;
@@ -581,7 +581,7 @@ static void a_refused_token_names_key_and_clock(void **state)
   assert_in_range(fixture.now_ms - FIXTURE_BEGIN_MS, 30 * S, 31 * S);
 }
 
-static void an_unbelievable_clock_is_named_too(void **state)
+static void implausible_clock_difference_is_reported(void **state)
 {
   (void)state;
   fixture.odd = refuses;
@@ -615,7 +615,7 @@ static bool wants_the_new_key(const struct fixture_call *call,
   return call->kind != PUT && !is_signed_with(NEW_KEY);
 }
 
-static void a_key_replaced_while_a_job_waits_is_used(void **state)
+static void key_replaced_while_a_job_waits_is_used(void **state)
 {
   (void)state;
   fixture.odd = wants_the_new_key;
@@ -629,7 +629,7 @@ static void a_key_replaced_while_a_job_waits_is_used(void **state)
 }
 
 /* No token, no call; but still three tries. */
-static void a_key_that_cannot_be_used_stops_before_any_call(void **state)
+static void unusable_key_stops_the_job_before_any_call(void **state)
 {
   (void)state;
   write_key("short");
@@ -638,7 +638,7 @@ static void a_key_that_cannot_be_used_stops_before_any_call(void **state)
   assert_in_range(fixture.now_ms - FIXTURE_BEGIN_MS, 30 * S, 31 * S);
 }
 
-static void a_key_fixed_in_time_is_used(void **state)
+static void key_fixed_in_time_is_used(void **state)
 {
   (void)state;
   write_key("short");
@@ -657,7 +657,7 @@ static bool refuses_two_of_three(const struct fixture_call *call,
   return call->kind == SOURCE && call->nth % 3 != 0;
 }
 
-static void an_accepted_token_resets_the_count(void **state)
+static void accepted_token_resets_the_count(void **state)
 {
   (void)state;
   fixture.odd = refuses_two_of_three;
@@ -674,7 +674,7 @@ static bool refuses_seven(const struct fixture_call *call,
 }
 
 /* 10 min each time. */
-static void the_service_waits_for_the_administrator(void **state)
+static void service_waits_for_the_administrator(void **state)
 {
   int i;
 
@@ -690,7 +690,7 @@ static void the_service_waits_for_the_administrator(void **state)
 }
 
 /* No queue waits behind the job of another one. */
-static void every_job_of_the_service_is_told(void **state)
+static void every_job_of_the_service_is_notified(void **state)
 {
   (void)state;
   fixture.odd = refuses;
@@ -703,7 +703,7 @@ static void every_job_of_the_service_is_told(void **state)
 }
 
 /* Who prints after the key was replaced does not wait for ten minutes. */
-static void a_job_that_comes_meanwhile_is_tried_at_once(void **state)
+static void new_job_is_tried_immediately(void **state)
 {
   int64_t now_ms;
 
@@ -733,7 +733,7 @@ static void waiting_for_the_administrator_is_not_overdue(void **state)
 }
 
 /* It is shown as overdue, and polled once an hour. */
-static void a_job_waits_longer_than_the_limit(void **state)
+static void job_waits_longer_than_the_limit(void **state)
 {
   int last;
 
@@ -762,7 +762,7 @@ static void upload_one(void)
   dx_engine_free(&fixture.engine);
 }
 
-static void a_source_knows_where_it_is(void **state)
+static void source_has_its_section_and_base_url(void **state)
 {
   const struct dx_submission *sub;
 
@@ -775,7 +775,7 @@ static void a_source_knows_where_it_is(void **state)
   assert_string_equal(sub->key_id, "2026-01");
 }
 
-static void a_renamed_section_is_waited_for(void **state)
+static void job_waits_for_a_renamed_section(void **state)
 {
   static char other[] = "other", name[] = "default";
   size_t calls;
@@ -798,7 +798,7 @@ static void a_renamed_section_is_waited_for(void **state)
   assert_int_equal(fixture.count[POST], 1);
 }
 
-static void a_changed_base_url_is_waited_for(void **state)
+static void job_waits_for_a_changed_base_url(void **state)
 {
   static char elsewhere[] = "https://b.example";
   const char *before = fixture.service.base_url;
@@ -819,7 +819,7 @@ static void a_changed_base_url_is_waited_for(void **state)
 }
 
 /* What was not registered goes where the section is now. */
-static void what_has_no_source_follows_its_section(void **state)
+static void job_without_a_source_uses_its_current_section(void **state)
 {
   (void)state;
   fixture.service_count = 0;
@@ -833,7 +833,7 @@ static void what_has_no_source_follows_its_section(void **state)
 }
 
 /* Without a section there is nowhere to deliver to; it can be given up. */
-static void a_job_without_a_section_can_be_canceled(void **state)
+static void job_without_a_section_can_be_canceled(void **state)
 {
   (void)state;
   fixture.service_count = 0;
@@ -853,7 +853,7 @@ static bool denies_the_first(const struct fixture_call *call,
          (call->kind == SOURCE || call->kind == EXTRACT);
 }
 
-static void a_denial_to_another_key_proves_nothing(void **state)
+static void denial_with_another_key_is_not_final(void **state)
 {
   static const int denials[] = {401, 403, 404, 410};
   static char id[] = "2026-02";
@@ -903,8 +903,8 @@ static void another_key_is_tried_three_times(void **state)
   assert_int_equal(fixture.count[POST], 1);
 }
 
-/* A replaced key goes on with its sources. */
-static void another_key_goes_on_with_the_source(void **state)
+/* A replaced key is used for existing sources. */
+static void replaced_key_is_used_for_the_source(void **state)
 {
   static char id[] = "2026-02";
 
@@ -923,44 +923,44 @@ int main(void)
 #define WITH_KEY(test) \
   cmocka_unit_test_setup_teardown(test, open_with_key, fixture_close)
   const struct CMUnitTest tests[] = {
-      OUTAGE(a_day_without_network_is_survived_in_every_state),
-      OUTAGE(a_day_of_server_errors_is_survived),
-      OUTAGE(a_day_of_too_many_requests_is_survived),
-      OUTAGE(a_slow_extraction_is_overdue_after_an_outage_too),
+      OUTAGE(every_state_recovers_from_a_day_without_network),
+      OUTAGE(job_recovers_from_a_day_of_server_errors),
+      OUTAGE(job_recovers_from_a_day_of_rate_limits),
+      OUTAGE(slow_extraction_is_overdue_after_an_outage_too),
       OUTAGE(invalid_responses_are_retried_until_the_limit),
-      OUTAGE(in_an_outage_one_job_probes_for_all),
+      OUTAGE(one_job_tests_the_service_for_all_during_an_outage),
       OUTAGE(only_consecutive_failures_count_as_down),
-      OUTAGE(a_service_that_is_down_is_called_by_nobody),
-      OUTAGE(it_is_down_from_the_fifth_failure_to_a_success),
-      OUTAGE(what_is_wrong_is_kept_with_its_code),
-      OUTAGE(the_next_outage_starts_with_short_waits_again),
+      OUTAGE(service_that_is_down_is_not_called),
+      OUTAGE(service_is_down_from_the_fifth_failure_to_a_success),
+      OUTAGE(problem_is_stored_with_its_code),
+      OUTAGE(next_outage_starts_with_short_waits),
       OUTAGE(retry_after_is_honored_in_all_its_forms),
       OUTAGE(a_429_is_a_pause_for_all),
       OUTAGE(a_503_with_retry_after_is_a_pause_for_all),
-      OUTAGE(a_pause_outlives_a_restart),
-      OUTAGE(a_storage_that_asks_for_a_pause_stops_only_itself),
+      OUTAGE(pause_outlives_a_restart),
+      OUTAGE(pause_of_the_storage_does_not_stop_the_api),
       OUTAGE(no_poll_comes_before_a_retry_after),
-      WITH_KEY(a_clock_that_is_off_is_compensated),
-      WITH_KEY(a_date_of_the_next_century_is_not_believed),
-      WITH_KEY(a_refused_token_names_key_and_clock),
-      WITH_KEY(an_unbelievable_clock_is_named_too),
-      WITH_KEY(a_key_replaced_while_a_job_waits_is_used),
-      WITH_KEY(a_key_that_cannot_be_used_stops_before_any_call),
-      WITH_KEY(a_key_fixed_in_time_is_used),
-      WITH_KEY(an_accepted_token_resets_the_count),
-      WITH_KEY(the_service_waits_for_the_administrator),
-      WITH_KEY(every_job_of_the_service_is_told),
-      WITH_KEY(a_job_that_comes_meanwhile_is_tried_at_once),
+      WITH_KEY(wrong_clock_is_compensated),
+      WITH_KEY(implausible_date_is_not_used),
+      WITH_KEY(message_about_a_refused_token_contains_key_and_clock),
+      WITH_KEY(implausible_clock_difference_is_reported),
+      WITH_KEY(key_replaced_while_a_job_waits_is_used),
+      WITH_KEY(unusable_key_stops_the_job_before_any_call),
+      WITH_KEY(key_fixed_in_time_is_used),
+      WITH_KEY(accepted_token_resets_the_count),
+      WITH_KEY(service_waits_for_the_administrator),
+      WITH_KEY(every_job_of_the_service_is_notified),
+      WITH_KEY(new_job_is_tried_immediately),
       WITH_KEY(waiting_for_the_administrator_is_not_overdue),
-      WITH_KEY(a_job_waits_longer_than_the_limit),
-      WITH_KEY(a_source_knows_where_it_is),
-      WITH_KEY(a_renamed_section_is_waited_for),
-      WITH_KEY(a_changed_base_url_is_waited_for),
-      WITH_KEY(what_has_no_source_follows_its_section),
-      WITH_KEY(a_job_without_a_section_can_be_canceled),
-      WITH_KEY(a_denial_to_another_key_proves_nothing),
+      WITH_KEY(job_waits_longer_than_the_limit),
+      WITH_KEY(source_has_its_section_and_base_url),
+      WITH_KEY(job_waits_for_a_renamed_section),
+      WITH_KEY(job_waits_for_a_changed_base_url),
+      WITH_KEY(job_without_a_source_uses_its_current_section),
+      WITH_KEY(job_without_a_section_can_be_canceled),
+      WITH_KEY(denial_with_another_key_is_not_final),
       WITH_KEY(another_key_is_tried_three_times),
-      WITH_KEY(another_key_goes_on_with_the_source),
+      WITH_KEY(replaced_key_is_used_for_the_source),
   };
 
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -187,7 +187,7 @@ static int write_gif(GifFileType *gif, const GifByteType *bytes, int len)
 }
 
 /* Each row y has the color y; color 2 is transparent. */
-static void gif_is_placed_on_white(void **state)
+static void gif_has_a_white_background(void **state)
 {
   static const int order[] = {0, 8, 4, 2, 6, 1, 3, 5, 7};
   const GraphicsControlBlock control = {.TransparentColor = 2};
@@ -234,7 +234,7 @@ int main(void)
       cmocka_unit_test(pnm_with_one_image_keeps_its_pixels),
       cmocka_unit_test(gif_with_one_image_keeps_its_pixels),
       cmocka_unit_test(gif_needs_all_of_its_image),
-      cmocka_unit_test(gif_is_placed_on_white),
+      cmocka_unit_test(gif_has_a_white_background),
   };
 
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -134,7 +134,7 @@ static void whole_images_are_copied_as_they_are(void **state)
   }
 }
 
-static void no_cut_passes(void **state)
+static void every_truncation_is_detected(void **state)
 {
   size_t i, len;
 
@@ -148,7 +148,7 @@ static void no_cut_passes(void **state)
   }
 }
 
-static void every_flipped_byte_is_found(void **state)
+static void every_flipped_byte_is_detected(void **state)
 {
   size_t i, k;
 
@@ -166,7 +166,7 @@ static void every_flipped_byte_is_found(void **state)
 }
 
 /* The checksum of the chunk is right, that of the compressed data is not. */
-static void compressed_data_have_a_checksum(void **state)
+static void checksum_of_compressed_data_is_verified(void **state)
 {
   size_t i, k, chunk;
 
@@ -187,7 +187,7 @@ static void compressed_data_have_a_checksum(void **state)
   }
 }
 
-static void size_and_data_agree(void **state)
+static void size_must_match_the_data(void **state)
 {
   size_t i;
   int more;
@@ -206,7 +206,7 @@ static void size_and_data_agree(void **state)
     }
 }
 
-static void no_chunk_may_be_missing(void **state)
+static void missing_chunk_is_detected(void **state)
 {
   static const char *const types[] = {"IHDR", "PLTE", "IDAT", "IEND"};
   struct bytes png = make(&images[3]), less = new_bytes();
@@ -286,7 +286,7 @@ static struct bytes with_metadata(const struct bytes *png, const char *exif,
   return b;
 }
 
-static void copy_has_colors_resolution_and_nothing_else(void **state)
+static void copy_contains_only_colors_and_resolution(void **state)
 {
   static const char *const kept[] = {"gAMA", "cICP", "iCCP", "pHYs"};
   size_t i, k;
@@ -338,13 +338,13 @@ int main(void)
 {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(whole_images_are_copied_as_they_are),
-      cmocka_unit_test(no_cut_passes),
-      cmocka_unit_test(every_flipped_byte_is_found),
-      cmocka_unit_test(compressed_data_have_a_checksum),
-      cmocka_unit_test(size_and_data_agree),
-      cmocka_unit_test(no_chunk_may_be_missing),
+      cmocka_unit_test(every_truncation_is_detected),
+      cmocka_unit_test(every_flipped_byte_is_detected),
+      cmocka_unit_test(checksum_of_compressed_data_is_verified),
+      cmocka_unit_test(size_must_match_the_data),
+      cmocka_unit_test(missing_chunk_is_detected),
       cmocka_unit_test(large_sides_are_too_complex),
-      cmocka_unit_test(copy_has_colors_resolution_and_nothing_else),
+      cmocka_unit_test(copy_contains_only_colors_and_resolution),
       cmocka_unit_test(orientation_is_kept),
   };
 

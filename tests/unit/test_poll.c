@@ -83,7 +83,7 @@ static double median_of(const struct dx_poll_history *h, int pages)
 
 /* ---- prediction ---- */
 
-static void a_few_times_predict_nothing(void **state)
+static void few_times_give_no_prediction(void **state)
 {
   struct dx_poll_history h = {.count = 0};
   int i;
@@ -108,7 +108,7 @@ static void times_that_grow_with_pages_are_predicted(void **state)
   assert_near(dx_poll_predict(&h, 10).spread, 0.3, 1.3);
 }
 
-static void pages_that_say_nothing_change_nothing(void **state)
+static void irrelevant_pages_do_not_change_the_prediction(void **state)
 {
   struct dx_poll_history with = {.count = 0}, without = {.count = 0};
   int i;
@@ -125,7 +125,7 @@ static void pages_that_say_nothing_change_nothing(void **state)
   assert_near(dx_poll_predict(&with, 7).spread, 0.6, 1.7);
 }
 
-static void without_pages_the_median_is_predicted(void **state)
+static void prediction_without_pages_is_the_median(void **state)
 {
   struct dx_poll_history h = {.count = 0};
   int i;
@@ -139,7 +139,7 @@ static void without_pages_the_median_is_predicted(void **state)
   assert_near(median_of(&h, 10), by_pages(10), 1.3);
 }
 
-static void the_same_pages_everywhere_are_no_line(void **state)
+static void equal_page_numbers_give_no_slope(void **state)
 {
   struct dx_poll_history h = {.count = 0};
   int i;
@@ -151,7 +151,7 @@ static void the_same_pages_everywhere_are_no_line(void **state)
   assert_near(median_of(&h, 300), 30000, 1.2);
 }
 
-static void nothing_is_predicted_beyond_the_pages_seen(void **state)
+static void prediction_is_limited_to_the_pages_seen(void **state)
 {
   struct dx_poll_history h = {.count = 0};
 
@@ -160,7 +160,7 @@ static void nothing_is_predicted_beyond_the_pages_seen(void **state)
   assert_near(median_of(&h, 100000), by_pages(40), 1.2);
 }
 
-static void outliers_hardly_matter(void **state)
+static void outliers_have_little_effect(void **state)
 {
   struct dx_poll_history h = {.count = 0};
   int i;
@@ -176,7 +176,7 @@ static void outliers_hardly_matter(void **state)
     assert_near(median_of(&h, i), by_pages(i), 1.5);
 }
 
-static void a_change_of_speed_is_followed(void **state)
+static void change_of_speed_is_followed(void **state)
 {
   static const double factors[] = {0.3, 3};
   size_t i;
@@ -207,7 +207,7 @@ static void only_the_last_times_are_kept(void **state)
 
 /* ---- learning ---- */
 
-static void a_narrow_interval_is_its_middle(void **state)
+static void narrow_interval_is_recorded_as_its_middle(void **state)
 {
   struct dx_poll_history h = {.count = 0};
 
@@ -216,7 +216,7 @@ static void a_narrow_interval_is_its_middle(void **state)
   assert_true(h.times[0].ms > 21000 && h.times[0].ms < 23000);
 }
 
-static void a_wide_interval_only_moves_what_is_outside(void **state)
+static void wide_interval_limits_the_recorded_time(void **state)
 {
   struct dx_poll_history h = {.count = 0};
   int i;
@@ -233,7 +233,7 @@ static void a_wide_interval_only_moves_what_is_outside(void **state)
 }
 
 /* How much earlier is not known, so it is polled earlier and earlier. */
-static void done_at_the_first_poll_is_earlier(void **state)
+static void time_found_at_the_first_poll_is_halved(void **state)
 {
   struct dx_poll_history h = {.count = 0};
   int i;
@@ -250,7 +250,7 @@ static void done_at_the_first_poll_is_earlier(void **state)
 }
 
 /* A clock that was set, or a phase without length, must not spoil it. */
-static void absurd_times_are_survived(void **state)
+static void absurd_times_do_no_harm(void **state)
 {
   static const int64_t times[][2] = {
       {0, 0}, {-5, -5},       {5, 5},         {0, -1},
@@ -330,7 +330,7 @@ static void without_history_polling_starts_at_two_seconds(void **state)
   }
 }
 
-static void a_case_is_polled_at_once_and_then_like_a_source(void **state)
+static void case_is_polled_immediately_and_then_like_a_source(void **state)
 {
   const struct dx_poll_forecast none = nothing, known = {30000, 0.6};
 
@@ -346,7 +346,7 @@ static void a_case_is_polled_at_once_and_then_like_a_source(void **state)
 
 /* Half of them are done at the median: the first poll comes before it, and the
  * wider the spread, the earlier, and the fewer come then. */
-static void the_spread_sets_first_poll_and_interval(void **state)
+static void spread_determines_first_poll_and_interval(void **state)
 {
   static const double spreads[] = {0.1, 0.2, 0.4, 0.6, 1};
   int64_t first_before = INT64_MAX, step_before = 0;
@@ -507,7 +507,7 @@ static void learn(const struct file *f, int count)
   dx_latency_free(&latency);
 }
 
-static void what_one_process_learns_the_next_one_knows(void **state)
+static void history_is_read_by_the_next_process(void **state)
 {
   char text[16384];
   struct file f;
@@ -526,7 +526,7 @@ static void what_one_process_learns_the_next_one_knows(void **state)
   end_file(&f);
 }
 
-static void a_file_of_another_kind_is_empty(void **state)
+static void file_of_another_format_counts_as_empty(void **state)
 {
   static const char *const texts[] = {"", "docextract-times 4\n",
                                       "docextract-times 4\n1 30000\n1 30000\n",
@@ -546,7 +546,7 @@ static void a_file_of_another_kind_is_empty(void **state)
 }
 
 /* Nothing of it is believed. */
-static void one_absurd_value_empties_a_file(void **state)
+static void file_with_an_absurd_value_counts_as_empty(void **state)
 {
   static const struct dx_poll_time times[] = {
       {-1, 10000}, {100000, 10000}, {1, 0}, {1, -1}, {1, 86400001}};
@@ -578,7 +578,7 @@ static void one_absurd_value_empties_a_file(void **state)
 }
 
 /* Every byte of it, in turn, and every end. */
-static void a_damaged_file_is_survived(void **state)
+static void damaged_file_does_no_harm(void **state)
 {
   static const char bytes[] = {'9', '-', 'x', '\n', '\0'};
   char text[16384];
@@ -607,30 +607,30 @@ static void a_damaged_file_is_survived(void **state)
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-      POLL_TEST(a_few_times_predict_nothing),
+      POLL_TEST(few_times_give_no_prediction),
       POLL_TEST(times_that_grow_with_pages_are_predicted),
-      POLL_TEST(pages_that_say_nothing_change_nothing),
-      POLL_TEST(without_pages_the_median_is_predicted),
-      POLL_TEST(the_same_pages_everywhere_are_no_line),
-      POLL_TEST(nothing_is_predicted_beyond_the_pages_seen),
-      POLL_TEST(outliers_hardly_matter),
-      POLL_TEST(a_change_of_speed_is_followed),
+      POLL_TEST(irrelevant_pages_do_not_change_the_prediction),
+      POLL_TEST(prediction_without_pages_is_the_median),
+      POLL_TEST(equal_page_numbers_give_no_slope),
+      POLL_TEST(prediction_is_limited_to_the_pages_seen),
+      POLL_TEST(outliers_have_little_effect),
+      POLL_TEST(change_of_speed_is_followed),
       POLL_TEST(only_the_last_times_are_kept),
-      POLL_TEST(a_narrow_interval_is_its_middle),
-      POLL_TEST(a_wide_interval_only_moves_what_is_outside),
-      POLL_TEST(done_at_the_first_poll_is_earlier),
-      POLL_TEST(absurd_times_are_survived),
+      POLL_TEST(narrow_interval_is_recorded_as_its_middle),
+      POLL_TEST(wide_interval_limits_the_recorded_time),
+      POLL_TEST(time_found_at_the_first_poll_is_halved),
+      POLL_TEST(absurd_times_do_no_harm),
       POLL_TEST(without_history_the_schedule_is_as_documented),
       POLL_TEST(without_history_polling_starts_at_two_seconds),
-      POLL_TEST(a_case_is_polled_at_once_and_then_like_a_source),
-      POLL_TEST(the_spread_sets_first_poll_and_interval),
+      POLL_TEST(case_is_polled_immediately_and_then_like_a_source),
+      POLL_TEST(spread_determines_first_poll_and_interval),
       POLL_TEST(with_a_spread_of_six_tenths_it_is_half_of_the_median),
       POLL_TEST(every_wait_has_a_minimum_and_a_maximum),
       POLL_TEST(knowing_the_pages_saves_calls_and_lag),
-      POLL_TEST(what_one_process_learns_the_next_one_knows),
-      POLL_TEST(a_file_of_another_kind_is_empty),
-      POLL_TEST(one_absurd_value_empties_a_file),
-      POLL_TEST(a_damaged_file_is_survived),
+      POLL_TEST(history_is_read_by_the_next_process),
+      POLL_TEST(file_of_another_format_counts_as_empty),
+      POLL_TEST(file_with_an_absurd_value_counts_as_empty),
+      POLL_TEST(damaged_file_does_no_harm),
   };
 
   return cmocka_run_group_tests(tests, NULL, NULL);

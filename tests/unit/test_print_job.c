@@ -30,7 +30,7 @@ static struct dx_print_job read_it(ipp_t *response, const char *uuid)
   return job;
 }
 
-static void a_job_is_read(void **state)
+static void job_is_parsed(void **state)
 {
   struct dx_print_job job =
       read_it(ipp_job("urn:1", 7, IPP_JSTATE_HELD,
@@ -45,7 +45,7 @@ static void a_job_is_read(void **state)
   assert_true(dx_print_job_is_known(&job));
 }
 
-static void a_member_counts_only_while_the_job_is_in_its_class(void **state)
+static void member_counts_only_while_the_job_is_in_its_class(void **state)
 {
   static const struct {
     const char *uri, *actual, *queue;
@@ -72,7 +72,7 @@ static void a_member_counts_only_while_the_job_is_in_its_class(void **state)
 }
 
 /* Its number may be another one's by now, who may have been moved. */
-static void a_job_that_says_not_who_it_is_is_hidden(void **state)
+static void job_without_identity_is_hidden(void **state)
 {
   struct dx_print_job job =
       read_it(ipp_job(NULL, 0, 0, "ipp://h/printers/paper", NULL), "urn:1");
@@ -87,7 +87,7 @@ static void a_job_that_says_not_who_it_is_is_hidden(void **state)
   assert_int_equal(job.answer, DX_ANSWER_HIDDEN);
 }
 
-static void another_job_with_its_number_is_not_the_job(void **state)
+static void other_job_with_the_same_number_is_not_the_job(void **state)
 {
   (void)state;
   assert_int_equal(
@@ -106,7 +106,7 @@ static void count_one(void *n, const struct dx_listed_job *job)
   ++*(int *)n;
 }
 
-static void half_a_response_says_nothing(void **state)
+static void incomplete_response_is_ignored(void **state)
 {
   struct dx_buf bytes = {0}, uri = {0};
   struct dx_print_job job;
@@ -132,7 +132,7 @@ static void half_a_response_says_nothing(void **state)
   dx_buf_release(&uri);
 }
 
-static void a_list_tells_which_jobs_may_run_again(void **state)
+static void list_shows_which_jobs_may_run_again(void **state)
 {
   static const struct ipp_listed listed[] = {
       {1, "urn:1", IPP_JSTATE_COMPLETED, true},
@@ -150,7 +150,7 @@ static void a_list_tells_which_jobs_may_run_again(void **state)
   dx_buf_release(&bytes);
 }
 
-static void a_request_is_in_the_name_of_the_owner(void **state)
+static void request_names_the_owner(void **state)
 {
   struct dx_buf bytes = {0};
   ipp_t *request;
@@ -169,7 +169,7 @@ static void a_request_is_in_the_name_of_the_owner(void **state)
 
 #define PATIENCE_MS 300
 
-static void a_silent_cupsd_is_waited_for_no_longer_than_allowed(void **state)
+static void query_to_a_silent_cupsd_has_a_timeout(void **state)
 {
   struct sockaddr_un address = {.sun_family = AF_UNIX};
   struct dx_print_job job;
@@ -195,7 +195,7 @@ static void a_silent_cupsd_is_waited_for_no_longer_than_allowed(void **state)
 
 /* ---- which cupsd ---- */
 
-static void the_address_is_what_cups_server_says(void **state)
+static void address_is_that_of_cups_server(void **state)
 {
   struct dx_cupsd_address address;
 
@@ -222,7 +222,7 @@ static pid_t start_child(void)
   return pid;
 }
 
-static void a_cupsd_is_gone_when_its_process_is(void **state)
+static void cupsd_is_gone_when_its_process_is(void **state)
 {
   pid_t child = start_child();
   char *name = dx_cupsd_name(child);
@@ -236,7 +236,7 @@ static void a_cupsd_is_gone_when_its_process_is(void **state)
   free(name);
 }
 
-static void a_process_with_its_number_is_not_the_cupsd(void **state)
+static void process_with_the_same_number_is_not_the_cupsd(void **state)
 {
   char *name = dx_cupsd_name(getpid());
   char changed[512], host[300], boot[64];
@@ -295,7 +295,7 @@ static void section_of_a_device_uri(void **state)
 }
 
 /* Then a decision is needed. */
-static void where_nothing_can_be_told_it_is_not_gone(void **state)
+static void cupsd_without_information_is_not_gone(void **state)
 {
   (void)state;
   assert_false(dx_cupsd_is_gone(NULL));
@@ -308,19 +308,19 @@ static void where_nothing_can_be_told_it_is_not_gone(void **state)
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(a_job_is_read),
-      cmocka_unit_test(a_member_counts_only_while_the_job_is_in_its_class),
-      cmocka_unit_test(a_job_that_says_not_who_it_is_is_hidden),
-      cmocka_unit_test(another_job_with_its_number_is_not_the_job),
-      cmocka_unit_test(half_a_response_says_nothing),
-      cmocka_unit_test(a_list_tells_which_jobs_may_run_again),
-      cmocka_unit_test(a_request_is_in_the_name_of_the_owner),
-      cmocka_unit_test(a_silent_cupsd_is_waited_for_no_longer_than_allowed),
-      cmocka_unit_test(the_address_is_what_cups_server_says),
+      cmocka_unit_test(job_is_parsed),
+      cmocka_unit_test(member_counts_only_while_the_job_is_in_its_class),
+      cmocka_unit_test(job_without_identity_is_hidden),
+      cmocka_unit_test(other_job_with_the_same_number_is_not_the_job),
+      cmocka_unit_test(incomplete_response_is_ignored),
+      cmocka_unit_test(list_shows_which_jobs_may_run_again),
+      cmocka_unit_test(request_names_the_owner),
+      cmocka_unit_test(query_to_a_silent_cupsd_has_a_timeout),
+      cmocka_unit_test(address_is_that_of_cups_server),
       cmocka_unit_test(section_of_a_device_uri),
-      cmocka_unit_test(a_cupsd_is_gone_when_its_process_is),
-      cmocka_unit_test(a_process_with_its_number_is_not_the_cupsd),
-      cmocka_unit_test(where_nothing_can_be_told_it_is_not_gone),
+      cmocka_unit_test(cupsd_is_gone_when_its_process_is),
+      cmocka_unit_test(process_with_the_same_number_is_not_the_cupsd),
+      cmocka_unit_test(cupsd_without_information_is_not_gone),
   };
 
   return cmocka_run_group_tests(tests, NULL, NULL);

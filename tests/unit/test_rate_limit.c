@@ -117,7 +117,7 @@ static void at_most_nine_calls_are_in_any_second(void **state)
 
 /* A call that begins late does not delay those after it, and any closed second
  * contains at most nine. */
-static void a_rate_of_eight_is_used(void **state)
+static void rate_of_eight_is_used(void **state)
 {
   struct dx_rate_limit limit = new_limit(8);
   int64_t at[CALLS];
@@ -150,7 +150,7 @@ static void restarts_in_a_loop_keep_the_limit(void **state)
   at_most_nine_are_in_a_second(at);
 }
 
-static void the_first_call_comes_a_gap_after_the_start(void **state)
+static void first_call_comes_a_gap_after_the_start(void **state)
 {
   struct dx_rate_limit limit = new_limit(8);
 
@@ -173,7 +173,7 @@ static void each_call_is_followed_by_the_gap_of_its_section(void **state)
   assert_int_equal(dx_rate_limit_next_ms(&limit), at + 500);
 }
 
-static void the_gap_begins_when_a_slow_connection_is_ready(void **state)
+static void gap_begins_when_a_slow_connection_is_ready(void **state)
 {
   struct dx_rate_limit limit = new_limit(8);
   int64_t at = call(&limit, 8, 0, 101);
@@ -184,7 +184,7 @@ static void the_gap_begins_when_a_slow_connection_is_ready(void **state)
   assert_int_equal(dx_rate_limit_next_ms(&limit), at + 25);
 }
 
-static void a_block_is_not_shortened_and_at_most_an_hour(void **state)
+static void pause_is_not_shortened_and_at_most_an_hour(void **state)
 {
   struct dx_rate_limit limit = new_limit(8);
   int64_t begin = now_ms;
@@ -201,7 +201,7 @@ static void a_block_is_not_shortened_and_at_most_an_hour(void **state)
   assert_true(next_call(&limit) <= begin + DX_RETRY_AFTER_MAX_MS + 1);
 }
 
-static void an_outage_doubles_its_pause_until_it_is_over(void **state)
+static void outage_doubles_its_pause_until_it_is_over(void **state)
 {
   struct dx_rate_limit limit = new_limit(8);
   int64_t want = DX_DOWN_FIRST_MS;
@@ -225,7 +225,7 @@ static void an_outage_doubles_its_pause_until_it_is_over(void **state)
 
 /* ---- what a restart leaves ---- */
 
-static void a_pause_outlives_the_process(void **state)
+static void pause_outlives_the_process(void **state)
 {
   struct dx_rate_limit limit = new_limit(8);
   int64_t begin = now_ms;
@@ -238,7 +238,7 @@ static void a_pause_outlives_the_process(void **state)
   assert_true(next_call(&limit) >= begin + 20000);
 }
 
-static void so_does_an_outage(void **state)
+static void outage_outlives_the_process(void **state)
 {
   struct dx_rate_limit limit = new_limit(8);
   int64_t begin;
@@ -248,7 +248,7 @@ static void so_does_an_outage(void **state)
   limit = new_limit(8);
   now_ms += DX_DOWN_FIRST_MS;
   begin = now_ms;
-  dx_rate_limit_down(&limit); /* the doubling goes on */
+  dx_rate_limit_down(&limit); /* the pause doubles again */
   assert_true(next_call(&limit) >= begin + 2LL * DX_DOWN_FIRST_MS);
   dx_rate_limit_up(&limit);
   limit = new_limit(8);
@@ -282,7 +282,7 @@ static bool is_blocked_by_file(void)
 }
 
 /* The right boot id, but one absurd number; or another boot. */
-static void an_absurd_or_foreign_file_counts_as_empty(void **state)
+static void absurd_or_foreign_file_counts_as_empty(void **state)
 {
   static const struct {
     int64_t until_ms, down_ms;
@@ -322,16 +322,16 @@ int main(void)
 #define WITH_DIRECTORY(test) cmocka_unit_test_setup_teardown(test, start, stop)
   const struct CMUnitTest tests[] = {
       WITH_DIRECTORY(at_most_nine_calls_are_in_any_second),
-      WITH_DIRECTORY(a_rate_of_eight_is_used),
+      WITH_DIRECTORY(rate_of_eight_is_used),
       WITH_DIRECTORY(restarts_in_a_loop_keep_the_limit),
-      WITH_DIRECTORY(the_first_call_comes_a_gap_after_the_start),
+      WITH_DIRECTORY(first_call_comes_a_gap_after_the_start),
       WITH_DIRECTORY(each_call_is_followed_by_the_gap_of_its_section),
-      WITH_DIRECTORY(the_gap_begins_when_a_slow_connection_is_ready),
-      WITH_DIRECTORY(a_block_is_not_shortened_and_at_most_an_hour),
-      WITH_DIRECTORY(an_outage_doubles_its_pause_until_it_is_over),
-      WITH_DIRECTORY(a_pause_outlives_the_process),
-      WITH_DIRECTORY(so_does_an_outage),
-      WITH_DIRECTORY(an_absurd_or_foreign_file_counts_as_empty),
+      WITH_DIRECTORY(gap_begins_when_a_slow_connection_is_ready),
+      WITH_DIRECTORY(pause_is_not_shortened_and_at_most_an_hour),
+      WITH_DIRECTORY(outage_doubles_its_pause_until_it_is_over),
+      WITH_DIRECTORY(pause_outlives_the_process),
+      WITH_DIRECTORY(outage_outlives_the_process),
+      WITH_DIRECTORY(absurd_or_foreign_file_counts_as_empty),
       WITH_DIRECTORY(without_a_directory_a_pause_ends_with_the_process),
   };
 

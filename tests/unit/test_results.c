@@ -110,7 +110,7 @@ static char *manifest_name(const char *source_id)
   return name;
 }
 
-static void every_strange_id_stays_inside_the_directory(void **state)
+static void unusual_ids_do_not_escape_the_directory(void **state)
 {
   static char huge[5000];
   const char *const ids[] = {".",           "..",    "../../etc/passwd",
@@ -143,7 +143,7 @@ static void every_strange_id_stays_inside_the_directory(void **state)
   }
 }
 
-static void a_plain_id_is_its_own_name(void **state)
+static void plain_id_is_its_own_name(void **state)
 {
   char *name = manifest_name("01M7YAA2GG_x-1");
 
@@ -204,7 +204,7 @@ static void crafted_pairs_do_not_collide(void **state)
 
 /* ---- files ---- */
 
-static void a_result_has_the_bytes_of_the_response(void **state)
+static void result_has_the_bytes_of_the_response(void **state)
 {
   struct dx_buf text = {0};
   mode_t before = umask(077);
@@ -244,7 +244,7 @@ static void delivering_twice_leaves_one_file(void **state)
   assert_int_equal(entries(), 1);
 }
 
-static void a_damaged_stored_result_is_not_delivered(void **state)
+static void damaged_stored_result_is_not_delivered(void **state)
 {
   (void)state;
   complete("S", "C");
@@ -259,7 +259,7 @@ static void a_damaged_stored_result_is_not_delivered(void **state)
 }
 
 /* A limit on the file size simulates a full disk. */
-static void a_full_disk_leaves_no_file_and_loses_no_result(void **state)
+static void full_disk_leaves_no_file_and_loses_no_result(void **state)
 {
   struct rlimit before, small;
 
@@ -277,7 +277,7 @@ static void a_full_disk_leaves_no_file_and_loses_no_result(void **state)
   assert_int_equal(entries(), 1);
 }
 
-static void a_missing_directory_is_an_error_and_not_created(void **state)
+static void missing_directory_is_an_error_and_not_created(void **state)
 {
   char path[64];
 
@@ -331,7 +331,7 @@ static void assert_flag(const struct cJSON *json, const char *name, bool want)
   assert_true(value == want);
 }
 
-static void the_manifest_of_a_success_is_complete(void **state)
+static void manifest_of_a_success_is_complete(void **state)
 {
   struct cJSON *json;
   const struct cJSON *part;
@@ -379,7 +379,7 @@ static int64_t later_ms(void)
 }
 
 /* A crash may come between the manifest and the journal. */
-static void a_manifest_delivered_again_has_the_same_bytes(void **state)
+static void manifest_delivered_again_has_the_same_bytes(void **state)
 {
   const struct dx_clock later = {later_ms, later_ms};
   char *before, *after;
@@ -399,7 +399,7 @@ static void a_manifest_delivered_again_has_the_same_bytes(void **state)
   free(after);
 }
 
-static void the_manifest_of_a_failure_says_why(void **state)
+static void manifest_of_a_failure_says_why(void **state)
 {
   struct cJSON *json;
 
@@ -421,7 +421,7 @@ static void the_manifest_of_a_failure_says_why(void **state)
   assert_mode("S.job.json", 0640);
 }
 
-static void what_a_person_canceled_is_final(void **state)
+static void canceled_submission_is_final(void **state)
 {
   struct cJSON *json;
 
@@ -505,7 +505,7 @@ static void assert_content(int fd, const char *name, const char *want)
   dx_buf_release(&text);
 }
 
-static void what_is_planted_is_moved_and_not_followed(void **state)
+static void planted_file_is_renamed_and_not_followed(void **state)
 {
   void (*const plants[])(const char *) = {plant_directory, plant_link,
                                           plant_dangling_link, plant_fifo,
@@ -536,7 +536,7 @@ static void what_is_planted_is_moved_and_not_followed(void **state)
 }
 
 /* As on a network file system that maps our user to another one. */
-static void a_file_of_ours_may_have_another_owner_there(void **state)
+static void delivered_file_may_have_another_owner(void **state)
 {
   (void)state;
   if (geteuid() != 0)
@@ -555,7 +555,7 @@ static void a_file_of_ours_may_have_another_owner_there(void **state)
   assert_int_equal(entries(), 2);
 }
 
-static void other_bytes_of_that_name_are_never_replaced(void **state)
+static void file_with_other_content_is_never_replaced(void **state)
 {
   (void)state;
   complete("S", "C");
@@ -571,7 +571,7 @@ static void other_bytes_of_that_name_are_never_replaced(void **state)
 }
 
 /* Two services may give the same ids. */
-static void a_manifest_of_another_job_stays(void **state)
+static void manifest_of_another_job_stays(void **state)
 {
   static const char other[] = "{\"job\":{\"key\":\"another\"}}";
   int times;
@@ -589,7 +589,7 @@ static void a_manifest_of_another_job_stays(void **state)
   }
 }
 
-static void a_manifest_is_replaced_by_a_later_one_of_its_job(void **state)
+static void manifest_is_replaced_by_a_later_one_of_its_job(void **state)
 {
   char *text;
 
@@ -606,7 +606,7 @@ static void a_manifest_is_replaced_by_a_later_one_of_its_job(void **state)
   free(text);
 }
 
-static void a_directory_that_is_a_link_is_not_used(void **state)
+static void directory_that_is_a_link_is_not_used(void **state)
 {
   char link[64];
 
@@ -620,7 +620,7 @@ static void a_directory_that_is_a_link_is_not_used(void **state)
 }
 
 /* A consumer has read it: it is not fetched again, perhaps with other bytes. */
-static void what_was_delivered_stays_so_when_the_rest_is_retried(void **state)
+static void delivered_results_stay_during_a_retry(void **state)
 {
   char b[] = "B", c[] = "C";
   char *ids[] = {b, c};
@@ -639,7 +639,7 @@ static void what_was_delivered_stays_so_when_the_rest_is_retried(void **state)
   assert_int_equal(strlen(sub->cases[1].sha256), 64);
 }
 
-static void a_directory_named_like_an_earlier_manifest_stays(void **state)
+static void directory_named_like_an_earlier_manifest_stays(void **state)
 {
   (void)state;
   complete("src", "case");
@@ -653,27 +653,27 @@ int main(void)
 {
 #define WITH_JOB(test) cmocka_unit_test_setup_teardown(test, start, stop)
   const struct CMUnitTest tests[] = {
-      WITH_JOB(every_strange_id_stays_inside_the_directory),
-      WITH_JOB(what_is_planted_is_moved_and_not_followed),
-      WITH_JOB(a_file_of_ours_may_have_another_owner_there),
-      WITH_JOB(other_bytes_of_that_name_are_never_replaced),
-      WITH_JOB(a_manifest_of_another_job_stays),
-      WITH_JOB(a_manifest_is_replaced_by_a_later_one_of_its_job),
-      WITH_JOB(a_directory_that_is_a_link_is_not_used),
-      WITH_JOB(what_was_delivered_stays_so_when_the_rest_is_retried),
-      WITH_JOB(a_directory_named_like_an_earlier_manifest_stays),
-      WITH_JOB(a_plain_id_is_its_own_name),
+      WITH_JOB(unusual_ids_do_not_escape_the_directory),
+      WITH_JOB(planted_file_is_renamed_and_not_followed),
+      WITH_JOB(delivered_file_may_have_another_owner),
+      WITH_JOB(file_with_other_content_is_never_replaced),
+      WITH_JOB(manifest_of_another_job_stays),
+      WITH_JOB(manifest_is_replaced_by_a_later_one_of_its_job),
+      WITH_JOB(directory_that_is_a_link_is_not_used),
+      WITH_JOB(delivered_results_stay_during_a_retry),
+      WITH_JOB(directory_named_like_an_earlier_manifest_stays),
+      WITH_JOB(plain_id_is_its_own_name),
       WITH_JOB(crafted_pairs_do_not_collide),
-      WITH_JOB(a_result_has_the_bytes_of_the_response),
+      WITH_JOB(result_has_the_bytes_of_the_response),
       WITH_JOB(modes_do_not_depend_on_the_umask),
       WITH_JOB(delivering_twice_leaves_one_file),
-      WITH_JOB(a_damaged_stored_result_is_not_delivered),
-      WITH_JOB(a_full_disk_leaves_no_file_and_loses_no_result),
-      WITH_JOB(a_missing_directory_is_an_error_and_not_created),
-      WITH_JOB(the_manifest_of_a_success_is_complete),
-      WITH_JOB(a_manifest_delivered_again_has_the_same_bytes),
-      WITH_JOB(the_manifest_of_a_failure_says_why),
-      WITH_JOB(what_a_person_canceled_is_final),
+      WITH_JOB(damaged_stored_result_is_not_delivered),
+      WITH_JOB(full_disk_leaves_no_file_and_loses_no_result),
+      WITH_JOB(missing_directory_is_an_error_and_not_created),
+      WITH_JOB(manifest_of_a_success_is_complete),
+      WITH_JOB(manifest_delivered_again_has_the_same_bytes),
+      WITH_JOB(manifest_of_a_failure_says_why),
+      WITH_JOB(canceled_submission_is_final),
       WITH_JOB(no_signed_url_is_in_a_manifest),
   };
 

@@ -342,7 +342,7 @@ static void try_row(void)
   assert_int_equal(fixture_close(NULL), 0);
 }
 
-static void every_row_holds(void **state)
+static void every_row_is_correct(void **state)
 {
   size_t i;
 
@@ -366,7 +366,7 @@ int main(void)
 {
 #define ROW(test) cmocka_unit_test_teardown(test, fixture_close)
   const struct CMUnitTest tests[] = {
-      ROW(every_row_holds),
+      ROW(every_row_is_correct),
   };
 
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -37,7 +37,7 @@ static void assert_plain(const char *sentence)
     fail_msg("a number or a name in '%s'", sentence);
 }
 
-static void what_the_person_reads_has_no_technical_term(void **state)
+static void sentences_for_users_have_no_technical_terms(void **state)
 {
   int i;
 
@@ -51,7 +51,7 @@ static void what_the_person_reads_has_no_technical_term(void **state)
 }
 
 /* By what the classes ask for; in the class 'refused' it depends. */
-static void only_the_administrator_is_sent_for(void **state)
+static void users_are_referred_only_to_the_administrator(void **state)
 {
   char text[DX_SENTENCE_BYTES];
   int i;
@@ -72,7 +72,7 @@ static void only_the_administrator_is_sent_for(void **state)
   }
 }
 
-static void advice_is_given_once(void **state)
+static void advice_is_appended_once(void **state)
 {
   struct dx_err err;
 
@@ -198,7 +198,7 @@ static void submission_has_a_sentence_of_its_own(void **state)
   dx_job_free(&job);
 }
 
-static void halted_job_says_why(void **state)
+static void halted_job_gives_its_reason(void **state)
 {
   static const enum dx_kind kinds[] = {DX_KIND_DOCUMENT};
   struct dx_job *job = make(kinds, 1, false);
@@ -220,7 +220,7 @@ static void reworded(enum dx_code code, const char *sentence)
   dx_job_free(&job);
 }
 
-static void waiting_job_is_reworded_for_the_person(void **state)
+static void waiting_job_is_reworded_for_the_user(void **state)
 {
   (void)state;
   reworded(DX_OK, "");
@@ -229,7 +229,7 @@ static void waiting_job_is_reworded_for_the_person(void **state)
   reworded(DX_E_OVERDUE, "The service is taking longer than usual");
 }
 
-static void ended_submissions_are_reworded_for_the_person(void **state)
+static void ended_submissions_are_reworded_for_the_user(void **state)
 {
   static const enum dx_kind kinds[] = {DX_KIND_DOCUMENT, DX_KIND_REFUSED,
                                        DX_KIND_DOCUMENT, DX_KIND_DOCUMENT};
@@ -296,16 +296,16 @@ static void extracted_job_counts_cases(void **state)
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(what_the_person_reads_has_no_technical_term),
-      cmocka_unit_test(only_the_administrator_is_sent_for),
-      cmocka_unit_test(advice_is_given_once),
+      cmocka_unit_test(sentences_for_users_have_no_technical_terms),
+      cmocka_unit_test(users_are_referred_only_to_the_administrator),
+      cmocka_unit_test(advice_is_appended_once),
       cmocka_unit_test(state_reasons_fit_into_a_driver),
       cmocka_unit_test(refused_document_has_the_sentence_of_its_reason),
       cmocka_unit_test(failed_submission_has_the_sentence_of_its_code),
       cmocka_unit_test(submission_has_a_sentence_of_its_own),
-      cmocka_unit_test(halted_job_says_why),
-      cmocka_unit_test(waiting_job_is_reworded_for_the_person),
-      cmocka_unit_test(ended_submissions_are_reworded_for_the_person),
+      cmocka_unit_test(halted_job_gives_its_reason),
+      cmocka_unit_test(waiting_job_is_reworded_for_the_user),
+      cmocka_unit_test(ended_submissions_are_reworded_for_the_user),
       cmocka_unit_test(sentences_fit_into_reasons),
       cmocka_unit_test(extracted_job_counts_cases),
   };

@@ -13,7 +13,7 @@
 #include "lib/base/policy.h"
 #include "daemon/service/signed_url.h"
 
-static void the_lifetime_of_a_url_is_read_from_it(void **state)
+static void lifetime_of_a_url_is_read_from_it(void **state)
 {
   static const struct {
     const char *url;
@@ -46,7 +46,7 @@ static struct dx_service service_at(const char *host)
 }
 
 /* From a service elsewhere, and from one on this computer. */
-static void documents_go_to_safe_hosts_only(void **state)
+static void documents_are_sent_only_to_safe_hosts(void **state)
 {
   static char huge[DX_URL_MAX_BYTES + 10];
   static const struct {
@@ -120,7 +120,7 @@ static void documents_go_to_safe_hosts_only(void **state)
       fail_msg("'%.60s'", rows[i].url);
 }
 
-static void a_name_may_not_resolve_to_what_its_service_is_not(void **state)
+static void name_must_not_resolve_to_loopback_or_link_local(void **state)
 {
   static const struct {
     const char *host, *url;
@@ -149,7 +149,7 @@ static void a_name_may_not_resolve_to_what_its_service_is_not(void **state)
   }
 }
 
-static void only_storage_hosts_are_storages(void **state)
+static void only_storage_hosts_are_accepted(void **state)
 {
   static const struct {
     const char *url;
@@ -230,10 +230,10 @@ static void addresses_have_the_scope_of_their_range(void **state)
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(the_lifetime_of_a_url_is_read_from_it),
-      cmocka_unit_test(documents_go_to_safe_hosts_only),
-      cmocka_unit_test(a_name_may_not_resolve_to_what_its_service_is_not),
-      cmocka_unit_test(only_storage_hosts_are_storages),
+      cmocka_unit_test(lifetime_of_a_url_is_read_from_it),
+      cmocka_unit_test(documents_are_sent_only_to_safe_hosts),
+      cmocka_unit_test(name_must_not_resolve_to_loopback_or_link_local),
+      cmocka_unit_test(only_storage_hosts_are_accepted),
       cmocka_unit_test(addresses_have_the_scope_of_their_range),
   };
 

@@ -289,7 +289,7 @@ static char letter_of(const struct dx_submission *sub)
 
 /* ---- committing ---- */
 
-static void a_receipt_is_found_as_it_was_committed(void **state)
+static void committed_receipt_is_found(void **state)
 {
   struct dx_job *job = receive("DSR", false);
 
@@ -347,7 +347,7 @@ static void sweep_incoming(void)
   dx_clock_use(NULL);
 }
 
-static void a_killed_commit_leaves_a_whole_receipt_or_none(void **state)
+static void killed_commit_leaves_a_whole_receipt_or_none(void **state)
 {
   size_t lost = 0, stored = 0;
   int n;
@@ -373,7 +373,7 @@ static void a_killed_commit_leaves_a_whole_receipt_or_none(void **state)
 }
 
 /* A full or broken disk: the caller gets the outcome. */
-static void a_failed_commit_can_be_repeated(void **state)
+static void failed_commit_can_be_repeated(void **state)
 {
   static const int errors[] = {ENOSPC, EIO, EDQUOT};
   size_t i;
@@ -404,7 +404,7 @@ static void a_failed_commit_can_be_repeated(void **state)
     }
 }
 
-static void what_is_being_received_is_not_swept(void **state)
+static void job_being_received_is_not_swept(void **state)
 {
   struct dx_job *job = receive("D", false);
 
@@ -420,7 +420,7 @@ static void what_is_being_received_is_not_swept(void **state)
 
 /* ---- picking up ---- */
 
-static void a_picked_up_receipt_is_the_job(void **state)
+static void picked_up_receipt_is_the_job(void **state)
 {
   struct dx_job *job = pick_up("D", false);
 
@@ -434,7 +434,7 @@ static void a_picked_up_receipt_is_the_job(void **state)
   dx_job_free(&job);
 }
 
-static void a_known_job_is_not_replaced(void **state)
+static void known_job_is_not_replaced(void **state)
 {
   static const char *const parents[] = {"jobs/" KEY, "finished/" KEY};
   struct dx_job *job = pick_up("D", false), *again;
@@ -466,7 +466,7 @@ static void pick_up_one(void)
   assert_int_equal(dx_spool_pick_up(&spool, job, &err), DX_OK);
 }
 
-static void a_receipt_is_in_one_place_whenever_it_is_picked_up(void **state)
+static void receipt_is_in_one_place_during_pick_up(void **state)
 {
   int n;
 
@@ -486,7 +486,7 @@ static void a_receipt_is_in_one_place_whenever_it_is_picked_up(void **state)
   assert_int_equal(find(), DX_OK);
 }
 
-static void nothing_relies_on_a_name_that_is_not_durable(void **state)
+static void unsynced_name_is_not_relied_on(void **state)
 {
   struct dx_job *job;
 
@@ -508,7 +508,7 @@ static void nothing_relies_on_a_name_that_is_not_durable(void **state)
 
 /* ---- settling, reopening, removing ---- */
 
-static void a_finished_job_is_moved_and_still_found(void **state)
+static void finished_job_is_moved_and_still_found(void **state)
 {
   struct dx_job *job = pick_up("DR", false);
 
@@ -530,7 +530,7 @@ static void a_finished_job_is_moved_and_still_found(void **state)
 }
 
 /* Left behind by a docextractd that was killed in a merge. */
-static void half_a_journal_of_a_finished_job_is_removed(void **state)
+static void incomplete_journal_of_a_finished_job_is_removed(void **state)
 {
   struct dx_job *job = pick_up("D", false);
   int fd;
@@ -583,7 +583,7 @@ static void reopen_one(void)
   assert_int_equal(dx_spool_reopen(&spool, job, &err), DX_OK);
 }
 
-static void a_job_is_found_whenever_it_is_moved(void **state)
+static void job_is_found_during_a_move(void **state)
 {
   int n;
 
@@ -612,7 +612,7 @@ static void remove_one(void)
   assert_int_equal(dx_spool_remove(&spool, &job, &err), DX_OK);
 }
 
-static void half_a_job_is_never_found(void **state)
+static void incomplete_job_is_never_found(void **state)
 {
   int n;
 
@@ -635,7 +635,7 @@ static void half_a_job_is_never_found(void **state)
 
 /* Between an interrupted removal and the sweep, the job may be printed and
  * removed again. */
-static void what_an_interrupted_removal_left_delays_no_other(void **state)
+static void interrupted_removal_does_not_block_another(void **state)
 {
   int n;
 
@@ -653,7 +653,7 @@ static void what_an_interrupted_removal_left_delays_no_other(void **state)
 }
 
 /* It is in its job now; another of the same run must not come back. */
-static void a_merged_receipt_is_removed_as_a_whole(void **state)
+static void merged_receipt_is_removed_as_a_whole(void **state)
 {
   struct dx_job *job;
 
@@ -668,7 +668,7 @@ static void a_merged_receipt_is_removed_as_a_whole(void **state)
 
 /* ---- damage ---- */
 
-static void what_cannot_be_read_stays_until_a_person_moves_it(void **state)
+static void unreadable_job_stays_until_it_is_moved(void **state)
 {
   static const char *const journals[] = {
       "", "{}", "not json", "{\"schema\": 99}", "[]", NULL};
@@ -705,7 +705,7 @@ static void what_cannot_be_read_stays_until_a_person_moves_it(void **state)
     }
 }
 
-static void nothing_else_can_be_set_aside(void **state)
+static void only_damaged_jobs_can_be_moved_to_damaged(void **state)
 {
   struct dx_job *job = pick_up("D", false);
 
@@ -722,7 +722,7 @@ static void nothing_else_can_be_set_aside(void **state)
 }
 
 /* Else one job would be written over another. */
-static void a_journal_of_another_job_is_damage(void **state)
+static void journal_of_another_job_is_damaged(void **state)
 {
   static const char other[] = "jobs/ffffffffffffffffffffffffffffffff";
   struct dx_job *job = NULL;
@@ -739,7 +739,7 @@ static void a_journal_of_another_job_is_damage(void **state)
 
 /* ---- links in the way ---- */
 
-static void a_link_is_no_job(void **state)
+static void link_is_not_a_job(void **state)
 {
   struct dx_job *job = NULL;
 
@@ -759,7 +759,7 @@ static void a_link_is_no_job(void **state)
   assert_null(job);
 }
 
-static void a_link_is_no_lock(void **state)
+static void link_is_not_a_lock(void **state)
 {
   (void)state;
   assert_int_equal(symlinkat("jobs/x", spool.dirfd, "docextractd.lock"), 0);
@@ -769,7 +769,7 @@ static void a_link_is_no_lock(void **state)
 
 /* ---- names ---- */
 
-static void an_invalid_name_is_no_job(void **state)
+static void invalid_name_is_not_a_job(void **state)
 {
   static const char *const names[] = {"",
                                       ".",
@@ -867,7 +867,7 @@ static void job_that_moves_is_not_missed(void **state)
 }
 
 /* What was stored while docextractd was down is shown. */
-static void a_receipt_is_news_until_its_job_is_there(void **state)
+static void receipt_is_new_until_its_job_exists(void **state)
 {
   char name[DX_RECEIPT_BYTES] = "";
   struct dx_job *job;
@@ -884,7 +884,7 @@ static void a_receipt_is_news_until_its_job_is_there(void **state)
   assert_int_equal(names_in(DX_SPOOL_NEW, name), 0);
 }
 
-static void a_key_depends_on_the_print_job_alone(void **state)
+static void key_depends_on_the_print_job_alone(void **state)
 {
   static const struct {
     const char *uuid, *id;
@@ -915,7 +915,7 @@ static int mode_of(const char *path)
   return (int)(st.st_mode & 07777);
 }
 
-static void nobody_else_may_read_anything(void **state)
+static void spool_is_private(void **state)
 {
   static const char *const names[] = {"incoming", "received", "jobs",
                                       "finished", "damaged",  "history"};
@@ -941,7 +941,7 @@ static void nobody_else_may_read_anything(void **state)
   assert_int_equal(second.dirfd, -1);
 }
 
-static void one_process_drives_the_spool(void **state)
+static void only_one_process_holds_the_lock(void **state)
 {
   int ready[2], end[2], status;
   char byte;
@@ -975,7 +975,7 @@ static void one_process_drives_the_spool(void **state)
 
 /* Patient data may be in it, and a signed URL. A reader leaves it: its writer
  * may be at work. */
-static void the_next_driver_removes_what_a_killed_writer_left(void **state)
+static void next_process_removes_files_of_a_killed_writer(void **state)
 {
   struct dx_temp temp = DX_TEMP_NONE;
   struct dx_job *job = pick_up("D", false);
@@ -1004,7 +1004,7 @@ static size_t count_failures(const char *queue, bool marks)
   return count;
 }
 
-static void what_fails_after_its_backend_left_is_news(void **state)
+static void failure_after_the_backend_left_is_unacknowledged(void **state)
 {
   struct dx_job *job = pick_up("D", false);
   int i;
@@ -1027,7 +1027,7 @@ static void what_fails_after_its_backend_left_is_news(void **state)
 
 /* ---- one word for people ---- */
 
-static void a_job_that_needs_a_decision_says_so(void **state)
+static void job_that_needs_a_decision_reports_it(void **state)
 {
   struct dx_job *job = receive("DD", false);
 
@@ -1041,7 +1041,7 @@ static void a_job_that_needs_a_decision_says_so(void **state)
   dx_spool_discard(&spool, &job);
 }
 
-static void a_halt_is_reported(void **state)
+static void halt_is_reported(void **state)
 {
   struct dx_job *job = receive("D", false);
 
@@ -1052,7 +1052,7 @@ static void a_halt_is_reported(void **state)
   dx_spool_discard(&spool, &job);
 }
 
-static void together_is_all_or_nothing(void **state)
+static void grouped_documents_are_extracted_all_or_none(void **state)
 {
   struct dx_job *job = receive("SDRD", true);
 
@@ -1065,7 +1065,7 @@ static void together_is_all_or_nothing(void **state)
   dx_spool_discard(&spool, &job);
 }
 
-static void the_outcome_names_the_first_failure(void **state)
+static void outcome_names_the_first_failure(void **state)
 {
   struct dx_job *job = receive("DRD", false);
 
@@ -1108,7 +1108,7 @@ static void bytes_stay_until_the_submission_is_settled(void **state)
 
 /* ---- names and files in the results directory ---- */
 
-static void no_id_leaves_the_directory_or_collides(void **state)
+static void ids_do_not_escape_the_directory_or_collide(void **state)
 {
   static char huge[600];
   const char *ids[] = {"a",      "b",   "a-b",   "a_b",      ".",   "..",
@@ -1163,7 +1163,7 @@ static void usual_ids_stay_readable(void **state)
   }
 }
 
-static void a_result_is_delivered_whole_with_its_mode(void **state)
+static void result_is_delivered_completely_with_its_mode(void **state)
 {
   struct dx_job *job = pick_up("D", false);
   struct dx_submission *sub = &job->submissions[0];
@@ -1201,7 +1201,7 @@ static void a_result_is_delivered_whole_with_its_mode(void **state)
 
 /* ---- planning, outcome, tries ---- */
 
-static void a_plan_has_no_submission_for_a_sheet(void **state)
+static void plan_has_no_submission_for_a_sheet(void **state)
 {
   static const struct {
     const char *places;
@@ -1226,7 +1226,7 @@ static void a_plan_has_no_submission_for_a_sheet(void **state)
   }
 }
 
-static void every_end_has_its_outcome(void **state)
+static void every_final_state_has_its_outcome(void **state)
 {
   static const struct {
     const char *places, *states;
@@ -1249,7 +1249,7 @@ static void every_end_has_its_outcome(void **state)
   }
 }
 
-static void one_document_does_not_belong_together(void **state)
+static void single_document_is_not_a_group(void **state)
 {
   struct dx_job *job = receive("SR", true);
 
@@ -1279,7 +1279,7 @@ static void results_are_removed_with_extracted_documents(void **state)
   dx_job_free(&job);
 }
 
-static void a_retry_resets_the_tries(void **state)
+static void retry_resets_the_tries(void **state)
 {
   struct dx_job *job = receive("D", false);
   struct dx_submission *sub = &job->submissions[0];
@@ -1300,7 +1300,7 @@ static void a_retry_resets_the_tries(void **state)
 }
 
 /* And its source is kept if data may have arrived there. */
-static void trying_again_keeps_a_source_that_was_uploaded_to(void **state)
+static void retry_keeps_an_uploaded_source(void **state)
 {
   struct dx_job *job = receive("D", false);
   struct dx_submission *sub = &job->submissions[0];
@@ -1317,7 +1317,7 @@ static void trying_again_keeps_a_source_that_was_uploaded_to(void **state)
   assert_int_equal(sub->start_overs + sub->lost_creates + sub->reregistrations,
                    0);
   assert_string_equal(sub->source_id, "SOURCE");
-  assert_int_equal(sub->files[0].put, DX_PUT_SENDING); /* nobody knows */
+  assert_int_equal(sub->files[0].put, DX_PUT_SENDING); /* unknown */
   assert_int_equal(sub->code, DX_OK);
   assert_string_equal(sub->reason, "");
   assert_int_equal(dx_submission_retry(sub, &err), DX_E_STATE);
@@ -1330,7 +1330,7 @@ static void trying_again_keeps_a_source_that_was_uploaded_to(void **state)
   dx_spool_discard(&spool, &job);
 }
 
-static void what_has_expired_asks_its_source_too(void **state)
+static void retry_of_an_expired_submission_polls_its_source(void **state)
 {
   struct dx_job *job = receive("D", false);
   struct dx_submission *sub = &job->submissions[0];
@@ -1346,7 +1346,7 @@ static void what_has_expired_asks_its_source_too(void **state)
   dx_spool_discard(&spool, &job);
 }
 
-static void what_was_canceled_does_not_ask_its_source(void **state)
+static void retry_of_a_canceled_submission_does_not_poll(void **state)
 {
   struct dx_job *job = receive("D", false);
   struct dx_submission *sub = &job->submissions[0];
@@ -1378,7 +1378,7 @@ static void starting_over_keeps_the_tries(void **state)
   dx_spool_discard(&spool, &job);
 }
 
-static void an_upload_that_landed_is_done(void **state)
+static void upload_with_a_200_response_is_done(void **state)
 {
   struct dx_job *job = receive("D", false);
   struct dx_submission *sub = &job->submissions[0];
@@ -1397,54 +1397,54 @@ int main(void)
 {
 #define IN_SPOOL(test) cmocka_unit_test_setup_teardown(test, start, stop)
   const struct CMUnitTest tests[] = {
-      IN_SPOOL(a_receipt_is_found_as_it_was_committed),
+      IN_SPOOL(committed_receipt_is_found),
       IN_SPOOL(every_run_leaves_a_receipt_of_its_own),
-      IN_SPOOL(a_killed_commit_leaves_a_whole_receipt_or_none),
-      IN_SPOOL(a_failed_commit_can_be_repeated),
-      IN_SPOOL(what_is_being_received_is_not_swept),
-      IN_SPOOL(a_picked_up_receipt_is_the_job),
-      IN_SPOOL(a_known_job_is_not_replaced),
-      IN_SPOOL(a_receipt_is_in_one_place_whenever_it_is_picked_up),
-      IN_SPOOL(nothing_relies_on_a_name_that_is_not_durable),
-      IN_SPOOL(a_finished_job_is_moved_and_still_found),
-      IN_SPOOL(half_a_journal_of_a_finished_job_is_removed),
+      IN_SPOOL(killed_commit_leaves_a_whole_receipt_or_none),
+      IN_SPOOL(failed_commit_can_be_repeated),
+      IN_SPOOL(job_being_received_is_not_swept),
+      IN_SPOOL(picked_up_receipt_is_the_job),
+      IN_SPOOL(known_job_is_not_replaced),
+      IN_SPOOL(receipt_is_in_one_place_during_pick_up),
+      IN_SPOOL(unsynced_name_is_not_relied_on),
+      IN_SPOOL(finished_job_is_moved_and_still_found),
+      IN_SPOOL(incomplete_journal_of_a_finished_job_is_removed),
       IN_SPOOL(documents_stay_as_long_as_the_journal_needs_them),
-      IN_SPOOL(a_job_is_found_whenever_it_is_moved),
-      IN_SPOOL(half_a_job_is_never_found),
-      IN_SPOOL(what_an_interrupted_removal_left_delays_no_other),
-      IN_SPOOL(a_merged_receipt_is_removed_as_a_whole),
-      IN_SPOOL(what_cannot_be_read_stays_until_a_person_moves_it),
-      IN_SPOOL(nothing_else_can_be_set_aside),
-      IN_SPOOL(a_journal_of_another_job_is_damage),
-      IN_SPOOL(a_link_is_no_job),
-      IN_SPOOL(a_link_is_no_lock),
-      IN_SPOOL(an_invalid_name_is_no_job),
+      IN_SPOOL(job_is_found_during_a_move),
+      IN_SPOOL(incomplete_job_is_never_found),
+      IN_SPOOL(interrupted_removal_does_not_block_another),
+      IN_SPOOL(merged_receipt_is_removed_as_a_whole),
+      IN_SPOOL(unreadable_job_stays_until_it_is_moved),
+      IN_SPOOL(only_damaged_jobs_can_be_moved_to_damaged),
+      IN_SPOOL(journal_of_another_job_is_damaged),
+      IN_SPOOL(link_is_not_a_job),
+      IN_SPOOL(link_is_not_a_lock),
+      IN_SPOOL(invalid_name_is_not_a_job),
       IN_SPOOL(only_jobs_are_listed),
       IN_SPOOL(job_that_moves_is_not_missed),
-      IN_SPOOL(a_receipt_is_news_until_its_job_is_there),
-      IN_SPOOL(a_key_depends_on_the_print_job_alone),
-      IN_SPOOL(nobody_else_may_read_anything),
-      IN_SPOOL(one_process_drives_the_spool),
-      IN_SPOOL(the_next_driver_removes_what_a_killed_writer_left),
-      IN_SPOOL(what_fails_after_its_backend_left_is_news),
-      IN_SPOOL(a_job_that_needs_a_decision_says_so),
-      IN_SPOOL(a_halt_is_reported),
-      IN_SPOOL(together_is_all_or_nothing),
-      IN_SPOOL(the_outcome_names_the_first_failure),
+      IN_SPOOL(receipt_is_new_until_its_job_exists),
+      IN_SPOOL(key_depends_on_the_print_job_alone),
+      IN_SPOOL(spool_is_private),
+      IN_SPOOL(only_one_process_holds_the_lock),
+      IN_SPOOL(next_process_removes_files_of_a_killed_writer),
+      IN_SPOOL(failure_after_the_backend_left_is_unacknowledged),
+      IN_SPOOL(job_that_needs_a_decision_reports_it),
+      IN_SPOOL(halt_is_reported),
+      IN_SPOOL(grouped_documents_are_extracted_all_or_none),
+      IN_SPOOL(outcome_names_the_first_failure),
       IN_SPOOL(bytes_stay_until_the_submission_is_settled),
-      cmocka_unit_test(no_id_leaves_the_directory_or_collides),
+      cmocka_unit_test(ids_do_not_escape_the_directory_or_collide),
       cmocka_unit_test(usual_ids_stay_readable),
-      IN_SPOOL(a_result_is_delivered_whole_with_its_mode),
-      IN_SPOOL(a_plan_has_no_submission_for_a_sheet),
-      IN_SPOOL(every_end_has_its_outcome),
-      IN_SPOOL(one_document_does_not_belong_together),
+      IN_SPOOL(result_is_delivered_completely_with_its_mode),
+      IN_SPOOL(plan_has_no_submission_for_a_sheet),
+      IN_SPOOL(every_final_state_has_its_outcome),
+      IN_SPOOL(single_document_is_not_a_group),
       IN_SPOOL(results_are_removed_with_extracted_documents),
-      IN_SPOOL(a_retry_resets_the_tries),
-      IN_SPOOL(trying_again_keeps_a_source_that_was_uploaded_to),
-      IN_SPOOL(what_has_expired_asks_its_source_too),
-      IN_SPOOL(what_was_canceled_does_not_ask_its_source),
+      IN_SPOOL(retry_resets_the_tries),
+      IN_SPOOL(retry_keeps_an_uploaded_source),
+      IN_SPOOL(retry_of_an_expired_submission_polls_its_source),
+      IN_SPOOL(retry_of_a_canceled_submission_does_not_poll),
       IN_SPOOL(starting_over_keeps_the_tries),
-      IN_SPOOL(an_upload_that_landed_is_done),
+      IN_SPOOL(upload_with_a_200_response_is_done),
   };
 
   return cmocka_run_group_tests(tests, NULL, NULL);

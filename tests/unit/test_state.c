@@ -108,7 +108,7 @@ static void every_state_can_be_reached_from_stored(void **state)
     assert_true(seen[s]);
 }
 
-static void extracted_is_forever(void **state)
+static void extracted_is_final(void **state)
 {
   int event;
 
@@ -117,7 +117,7 @@ static void extracted_is_forever(void **state)
     assert_int_equal(find(DX_ST_EXTRACTED, (enum dx_event)event), -1);
 }
 
-static void words_are_frozen(void **state)
+static void words_do_not_change(void **state)
 {
   static const char *const words[] = {
       "stored",    "registered", "uploaded", "processing", "complete",
@@ -139,8 +139,8 @@ int main(void)
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(every_pair_is_as_listed_or_refused),
       cmocka_unit_test(every_state_can_be_reached_from_stored),
-      cmocka_unit_test(extracted_is_forever),
-      cmocka_unit_test(words_are_frozen),
+      cmocka_unit_test(extracted_is_final),
+      cmocka_unit_test(words_do_not_change),
   };
 
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -16,7 +16,7 @@
 
 static struct dx_err err;
 
-static void only_requests_are_taken(void **state)
+static void only_valid_requests_are_accepted(void **state)
 {
   static const struct {
     const char *line;
@@ -71,7 +71,7 @@ static void only_requests_are_taken(void **state)
   }
 }
 
-static void line_with_nul_is_no_request(void **state)
+static void line_with_nul_is_rejected(void **state)
 {
   struct dx_status_request request;
 
@@ -79,7 +79,7 @@ static void line_with_nul_is_no_request(void **state)
   assert_int_equal(dx_status_parse("jobs\0all", 8, &request, &err), DX_E_ARG);
 }
 
-static void arguments_are_read(void **state)
+static void arguments_are_parsed(void **state)
 {
   struct dx_status_request r;
   const char *show = "show " KEY " S-1.json";
@@ -130,7 +130,7 @@ static struct dx_job *make_job(enum dx_state sub_state)
   return job;
 }
 
-static void job_is_read_back_without_upload_urls(void **state)
+static void job_is_parsed_without_upload_urls(void **state)
 {
   struct dx_job *job = make_job(DX_ST_REGISTERED), *copy = NULL;
   char *text = dx_status_job_line(job, true);
@@ -181,7 +181,7 @@ static void only_the_administrator_gets_technical_texts(void **state)
   }
 }
 
-static void line_of_another_version_is_not_understood(void **state)
+static void line_of_another_version_is_rejected(void **state)
 {
   static const char *const lines[] = {"{}", "{\"job\":{}}", "{\"job\":null}",
                                       "[]"};
@@ -284,12 +284,12 @@ static void submission_that_is_delivered_late_has_ended_late(void **state)
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(only_requests_are_taken),
-      cmocka_unit_test(line_with_nul_is_no_request),
-      cmocka_unit_test(arguments_are_read),
-      cmocka_unit_test(job_is_read_back_without_upload_urls),
+      cmocka_unit_test(only_valid_requests_are_accepted),
+      cmocka_unit_test(line_with_nul_is_rejected),
+      cmocka_unit_test(arguments_are_parsed),
+      cmocka_unit_test(job_is_parsed_without_upload_urls),
       cmocka_unit_test(only_the_administrator_gets_technical_texts),
-      cmocka_unit_test(line_of_another_version_is_not_understood),
+      cmocka_unit_test(line_of_another_version_is_rejected),
       cmocka_unit_test(end_of_submission_is_a_line),
       cmocka_unit_test(submission_has_ended_when_its_state_is_final),
       cmocka_unit_test(submission_that_is_delivered_late_has_ended_late),

@@ -110,7 +110,7 @@ static enum dx_reason judge_page(void)
 
 /* ---- images ---- */
 
-static void image_needs_the_bytes_of_its_size(void **state)
+static void image_requires_the_bytes_of_its_size(void **state)
 {
   static const struct {
     const char *dict;
@@ -314,7 +314,7 @@ static void jpeg_is_decoded_and_loses_its_metadata(void **state)
 }
 
 /* Eight white rows, each one bit; the end of the block. */
-static void ccitt_needs_its_rows(void **state)
+static void ccitt_requires_all_its_rows(void **state)
 {
   static const unsigned char g4[] = {0xFF, 0x00, 0x10, 0x01};
 
@@ -341,7 +341,7 @@ static void ccitt_needs_its_rows(void **state)
 
 /* ---- filters ---- */
 
-static void each_way_to_store_is_known_or_refused(void **state)
+static void every_filter_is_known_or_refused(void **state)
 {
   static const struct {
     const char *dict, *bytes;
@@ -378,7 +378,7 @@ static void each_way_to_store_is_known_or_refused(void **state)
   }
 }
 
-static void everything_together_is_limited(void **state)
+static void total_size_is_limited(void **state)
 {
   static unsigned char zeros[100000], packed[1000];
   size_t n = pack_flate(zeros, sizeof(zeros), Z_FINISH, packed, sizeof(packed));
@@ -457,7 +457,7 @@ static void contents_of_a_page_are_joined(void **state)
   }
 }
 
-static void content_may_end_early_where_nothing_is_open(void **state)
+static void content_may_end_early_if_nothing_is_open(void **state)
 {
   static const char closed[] = "q (text) Tj Q\n", open[] = "q (text) Tj\n";
   unsigned char packed[200];
@@ -591,16 +591,16 @@ static void inline_flate_and_jpeg_images_end_where_their_data_end(void **state)
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(image_needs_the_bytes_of_its_size),
+      cmocka_unit_test(image_requires_the_bytes_of_its_size),
       cmocka_unit_test(predictors_change_the_size),
       cmocka_unit_test(image_that_is_much_larger_than_its_size_is_refused),
       cmocka_unit_test(jpeg_is_decoded_and_loses_its_metadata),
-      cmocka_unit_test(ccitt_needs_its_rows),
-      cmocka_unit_test(each_way_to_store_is_known_or_refused),
-      cmocka_unit_test(everything_together_is_limited),
+      cmocka_unit_test(ccitt_requires_all_its_rows),
+      cmocka_unit_test(every_filter_is_known_or_refused),
+      cmocka_unit_test(total_size_is_limited),
       cmocka_unit_test(stream_whose_end_is_missing_is_damaged),
       cmocka_unit_test(contents_of_a_page_are_joined),
-      cmocka_unit_test(content_may_end_early_where_nothing_is_open),
+      cmocka_unit_test(content_may_end_early_if_nothing_is_open),
       cmocka_unit_test(inline_images_are_images),
       cmocka_unit_test(inline_flate_and_jpeg_images_end_where_their_data_end),
   };

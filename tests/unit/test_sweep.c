@@ -197,7 +197,7 @@ static void old_finished_jobs_are_removed(void **state)
 }
 
 /* Only this record shows what was extracted. */
-static void a_record_stays_as_long_as_cupsd_may_run_its_job_again(void **state)
+static void record_stays_as_long_as_cupsd_may_run_its_job_again(void **state)
 {
   static const enum dx_rerun answers[] = {DX_RERUN_MAY, DX_RERUN_UNKNOWN};
   size_t i;
@@ -214,7 +214,7 @@ static void a_record_stays_as_long_as_cupsd_may_run_its_job_again(void **state)
   assert_int_equal(entries("finished"), 0);
 }
 
-static void in_the_end_nothing_personal_is_left_in_it(void **state)
+static void personal_data_is_finally_removed(void **state)
 {
   static const char journal[] = "finished/" KEY "/job.json";
   struct stat before, after;
@@ -244,7 +244,7 @@ static void in_the_end_nothing_personal_is_left_in_it(void **state)
   assert_int_equal(before.st_ctim.tv_nsec, after.st_ctim.tv_nsec);
 }
 
-static void what_is_in_memory_is_left_alone(void **state)
+static void active_jobs_are_not_swept(void **state)
 {
   (void)state;
   keep();
@@ -289,7 +289,7 @@ static void expire(void)
   sweep_a_month_later();
 }
 
-static void an_abandoned_job_expires_and_says_so(void **state)
+static void abandoned_job_expires_with_a_message(void **state)
 {
   struct dx_job *job;
 
@@ -303,7 +303,7 @@ static void an_abandoned_job_expires_and_says_so(void **state)
   dx_job_free(&job);
 }
 
-static void consumers_learn_that_a_job_has_expired(void **state)
+static void expired_job_gets_a_manifest(void **state)
 {
   struct dx_buf text = {0};
   struct cJSON *manifest;
@@ -323,7 +323,7 @@ static void consumers_learn_that_a_job_has_expired(void **state)
   dx_buf_release(&text);
 }
 
-static void a_job_does_not_expire_if_that_is_not_saved(void **state)
+static void job_does_not_expire_unless_it_is_saved(void **state)
 {
   (void)state;
   keep();
@@ -339,7 +339,7 @@ static void a_job_does_not_expire_if_that_is_not_saved(void **state)
   assert_int_equal(entries("results"), 1);
 }
 
-static void a_job_that_has_expired_runs_the_hook(void **state)
+static void expired_job_runs_on_result(void **state)
 {
   static char program[] = "/bin/true";
   struct dx_job *job;
@@ -370,7 +370,7 @@ static void two_sweeps_are_an_hour_apart(void **state)
   assert_int_equal(entries("finished"), 1);
 }
 
-static void a_damaged_job_stays(void **state)
+static void damaged_job_stays(void **state)
 {
   (void)state;
   keep();
@@ -384,16 +384,16 @@ int main(void)
 #define IN_SPOOL(test) cmocka_unit_test_setup_teardown(test, start, stop)
   const struct CMUnitTest tests[] = {
       IN_SPOOL(old_finished_jobs_are_removed),
-      IN_SPOOL(a_record_stays_as_long_as_cupsd_may_run_its_job_again),
-      IN_SPOOL(in_the_end_nothing_personal_is_left_in_it),
-      IN_SPOOL(what_is_in_memory_is_left_alone),
+      IN_SPOOL(record_stays_as_long_as_cupsd_may_run_its_job_again),
+      IN_SPOOL(personal_data_is_finally_removed),
+      IN_SPOOL(active_jobs_are_not_swept),
       IN_SPOOL(nothing_unfinished_is_removed_too_early),
-      IN_SPOOL(an_abandoned_job_expires_and_says_so),
-      IN_SPOOL(consumers_learn_that_a_job_has_expired),
-      IN_SPOOL(a_job_does_not_expire_if_that_is_not_saved),
-      IN_SPOOL(a_job_that_has_expired_runs_the_hook),
+      IN_SPOOL(abandoned_job_expires_with_a_message),
+      IN_SPOOL(expired_job_gets_a_manifest),
+      IN_SPOOL(job_does_not_expire_unless_it_is_saved),
+      IN_SPOOL(expired_job_runs_on_result),
       IN_SPOOL(two_sweeps_are_an_hour_apart),
-      IN_SPOOL(a_damaged_job_stays),
+      IN_SPOOL(damaged_job_stays),
   };
 
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -173,7 +173,7 @@ static const struct {
     {"مُحَمَّد abc ٣٤٥\n", NULL},
 };
 
-static void characters_come_back_in_order(void **state)
+static void characters_are_extracted_in_order(void **state)
 {
   const char *expected;
   size_t i;
@@ -187,7 +187,7 @@ static void characters_come_back_in_order(void **state)
   }
 }
 
-static void words_stay_together(void **state)
+static void words_are_not_split(void **state)
 {
   (void)state;
   assert_int_equal(print_text("Sodium\t\t140 mmol/l Ab\ncde\u0301f g"),
@@ -278,7 +278,7 @@ static void white_space_is_empty(void **state)
   assert_int_equal(print_text("\uFEFF\x01"), DX_REASON_EMPTY);
 }
 
-static void character_without_a_font_is_named(void **state)
+static void character_without_a_font_is_reported(void **state)
 {
   (void)state;
   assert_int_equal(print_text("a\nb \U0010FFFDz"), DX_REASON_CHARACTERS);
@@ -441,7 +441,7 @@ static void comb_has_a_character_in_each_cell(void **state)
   assert_reads("pdftotext", "1234567890");
 }
 
-static void value_without_a_font_is_named(void **state)
+static void value_without_a_font_is_reported(void **state)
 {
   const struct text_value v[] = {
       {"abc", 100, 20, 10, false, 0, 0, {0, 0, 0}},
@@ -457,20 +457,20 @@ static void value_without_a_font_is_named(void **state)
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(characters_come_back_in_order),
-      cmocka_unit_test(words_stay_together),
+      cmocka_unit_test(characters_are_extracted_in_order),
+      cmocka_unit_test(words_are_not_split),
       cmocka_unit_test(long_lines_are_wrapped),
       cmocka_unit_test(form_feeds_and_full_pages_end_a_page),
       cmocka_unit_test(only_chosen_pages_are_written),
       cmocka_unit_test(white_space_is_empty),
-      cmocka_unit_test(character_without_a_font_is_named),
+      cmocka_unit_test(character_without_a_font_is_reported),
       cmocka_unit_test(size_is_limited),
       cmocka_unit_test(same_text_gives_the_same_bytes),
       cmocka_unit_test(page_margins_and_pitches_are_honored),
       cmocka_unit_test(value_fits_its_box),
       cmocka_unit_test(value_is_aligned),
       cmocka_unit_test(comb_has_a_character_in_each_cell),
-      cmocka_unit_test(value_without_a_font_is_named),
+      cmocka_unit_test(value_without_a_font_is_reported),
   };
 
   module = text_module();

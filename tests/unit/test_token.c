@@ -345,7 +345,7 @@ static void check_signature(const struct row *row, EVP_PKEY *key)
 }
 
 /* Several times each: now and then r or s starts with a zero byte. */
-static void every_algorithm_signs_what_openssl_verifies(void **state)
+static void openssl_verifies_every_algorithm(void **state)
 {
   size_t i;
   int n;
@@ -428,7 +428,7 @@ static void without_key_id_there_is_no_kid(void **state)
 
 /* ---- keys that cannot be used ---- */
 
-static void a_key_of_another_kind_is_rejected(void **state)
+static void key_of_another_kind_is_rejected(void **state)
 {
   static const struct {
     enum dx_algorithm algorithm;
@@ -485,7 +485,7 @@ static void secrets_must_be_as_long_as_the_hash(void **state)
 }
 
 /* One newline comes from the editor; two do not. */
-static void a_final_newline_is_not_part_of_the_secret(void **state)
+static void final_newline_is_not_part_of_the_secret(void **state)
 {
   struct dx_service service = key_service(DX_ALG_HS256);
   char with[40];
@@ -529,7 +529,7 @@ static void only_private_keys_are_accepted(void **state)
   EVP_PKEY_free(key);
 }
 
-static void missing_key_says_which_file(void **state)
+static void message_about_a_missing_key_names_the_file(void **state)
 {
   struct dx_service service = key_service(DX_ALG_HS256);
 
@@ -573,7 +573,7 @@ static void token_is_renewed_at_80_percent_of_its_life(void **state)
   dx_token_free(&token);
 }
 
-static void forgotten_token_is_made_again(void **state)
+static void discarded_token_is_renewed(void **state)
 {
   struct dx_service service = key_service(DX_ALG_HS256);
   struct dx_token *token = dx_token_new(&service, -1);
@@ -644,7 +644,7 @@ static void token_file_may_be_a_link(void **state)
   check_token(&service, "linked");
 }
 
-static void token_file_holds_one_word(void **state)
+static void token_file_must_contain_one_word(void **state)
 {
   static const struct {
     const char *content;
@@ -767,7 +767,7 @@ static void commands_that_fail_are_reported(void **state)
   }
 }
 
-static void missing_program_is_named(void **state)
+static void missing_program_is_reported(void **state)
 {
   struct dx_service service = {.token = DX_TOKEN_COMMAND,
                                .token_command = (char[]){"/nowhere/mint -x"}};
@@ -870,7 +870,7 @@ static void check_killed(void)
 }
 
 /* With a clock that advances 10 s at every reading. */
-static void a_slow_command_is_given_up(void **state)
+static void slow_command_is_ended(void **state)
 {
   struct dx_service service = command_service("");
   char script[256];
@@ -884,7 +884,7 @@ static void a_slow_command_is_given_up(void **state)
 }
 
 /* The one test that takes ten seconds: the command closes its output first. */
-static void a_command_that_hangs_is_killed_after_10_s(void **state)
+static void command_that_hangs_is_killed_after_10_s(void **state)
 {
   struct dx_service service = command_service("");
   char script[512];
@@ -910,30 +910,30 @@ static void a_command_that_hangs_is_killed_after_10_s(void **state)
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-      TEST(every_algorithm_signs_what_openssl_verifies),
+      TEST(openssl_verifies_every_algorithm),
       TEST(claims_are_those_of_the_configuration),
       TEST(without_key_id_there_is_no_kid),
-      TEST(a_key_of_another_kind_is_rejected),
+      TEST(key_of_another_kind_is_rejected),
       TEST(secrets_must_be_as_long_as_the_hash),
-      TEST(a_final_newline_is_not_part_of_the_secret),
+      TEST(final_newline_is_not_part_of_the_secret),
       TEST(only_private_keys_are_accepted),
-      TEST(missing_key_says_which_file),
+      TEST(message_about_a_missing_key_names_the_file),
       TEST(token_is_renewed_at_80_percent_of_its_life),
-      TEST(forgotten_token_is_made_again),
+      TEST(discarded_token_is_renewed),
       TEST(token_file_is_read_again_when_it_changes),
       TEST(token_file_may_be_a_link),
-      TEST(token_file_holds_one_word),
+      TEST(token_file_must_contain_one_word),
       TEST(command_prints_a_bare_token),
       TEST(command_prints_json_with_its_expiry),
       TEST(expired_token_is_fetched_again_at_once),
       TEST(commands_that_fail_are_reported),
-      TEST(missing_program_is_named),
+      TEST(missing_program_is_reported),
       TEST(arguments_reach_the_program_unchanged),
       TEST(command_gets_a_clean_environment),
       TEST(command_gets_no_descriptors_and_no_input),
       TEST(stderr_of_a_command_is_discarded),
-      TEST(a_slow_command_is_given_up),
-      TEST(a_command_that_hangs_is_killed_after_10_s),
+      TEST(slow_command_is_ended),
+      TEST(command_that_hangs_is_killed_after_10_s),
   };
 
   return cmocka_run_group_tests(tests, NULL, NULL);

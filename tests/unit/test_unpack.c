@@ -252,7 +252,7 @@ static size_t make_lines(char *lines)
   return n;
 }
 
-static void cut_flate_is_short_only_at_the_end_of_a_block(void **state)
+static void truncated_flate_is_short_only_at_the_end_of_a_block(void **state)
 {
   static char lines[10000];
   static unsigned char packed[20000];
@@ -293,7 +293,7 @@ static void cut_flate_is_short_only_at_the_end_of_a_block(void **state)
 }
 
 /* As much as fits the buffer between two calls of zlib. */
-static void cut_flate_is_short_whatever_the_size(void **state)
+static void truncated_flate_is_short_for_any_size(void **state)
 {
   static unsigned char zeros[100000], packed[1000];
 
@@ -308,7 +308,7 @@ static void cut_flate_is_short_whatever_the_size(void **state)
 
 /* The short way says of no data that they are whole if the long way does not,
  * and of those that are whole it does. */
-static void flate_of_a_size_is_whole(void **state)
+static void flate_of_the_expected_size_is_complete(void **state)
 {
   unsigned char packed[256];
   size_t len, i;
@@ -362,7 +362,7 @@ static void lzw_survives_a_full_table_in_both_variants(void **state)
   }
 }
 
-static void no_cut_that_loses_bytes_is_whole(void **state)
+static void truncation_that_loses_bytes_is_detected(void **state)
 {
   static char text[2000];
   static unsigned char packed[1000];
@@ -404,7 +404,7 @@ static void wrong_checksum_before_another_filter_is_damage(void **state)
 }
 
 /* 1 MB of Flate is 1 GB of run lengths, which are 64 GB. */
-static void bombs_end_where_the_sink_stops(void **state)
+static void decompression_bombs_end_at_the_limit(void **state)
 {
   static unsigned char ones[1 << 20], packed[1 << 16], twice[1 << 16];
   static const struct unpack_stage over_run_length[] = {
@@ -428,7 +428,7 @@ static void bombs_end_where_the_sink_stops(void **state)
                    UNPACK_STOPPED);
 }
 
-static void without_filters_bytes_pass(void **state)
+static void data_without_filters_is_unchanged(void **state)
 {
   (void)state;
   assert_int_equal(run(NULL, 0, "abc", 3), UNPACK_WHOLE);
@@ -443,14 +443,14 @@ int main(void)
       cmocka_unit_test(each_filter_ends_as_its_format_says),
       cmocka_unit_test(
           flate_without_checksum_is_whole_and_with_a_wrong_one_damaged),
-      cmocka_unit_test(cut_flate_is_short_only_at_the_end_of_a_block),
-      cmocka_unit_test(cut_flate_is_short_whatever_the_size),
-      cmocka_unit_test(flate_of_a_size_is_whole),
+      cmocka_unit_test(truncated_flate_is_short_only_at_the_end_of_a_block),
+      cmocka_unit_test(truncated_flate_is_short_for_any_size),
+      cmocka_unit_test(flate_of_the_expected_size_is_complete),
       cmocka_unit_test(lzw_survives_a_full_table_in_both_variants),
-      cmocka_unit_test(no_cut_that_loses_bytes_is_whole),
+      cmocka_unit_test(truncation_that_loses_bytes_is_detected),
       cmocka_unit_test(wrong_checksum_before_another_filter_is_damage),
-      cmocka_unit_test(bombs_end_where_the_sink_stops),
-      cmocka_unit_test(without_filters_bytes_pass),
+      cmocka_unit_test(decompression_bombs_end_at_the_limit),
+      cmocka_unit_test(data_without_filters_is_unchanged),
   };
 
   return cmocka_run_group_tests(tests, NULL, NULL);

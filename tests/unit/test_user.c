@@ -55,7 +55,7 @@ static int enter_and_look(void)
   return open("/etc/shadow", O_RDONLY | O_CLOEXEC) >= 0 ? 6 : 0;
 }
 
-static void root_becomes_the_user_for_good(void **state)
+static void root_becomes_the_user_permanently(void **state)
 {
   (void)state;
   assert_string_equal(dx_user(), "games");
@@ -76,7 +76,7 @@ static int environment_after_root(void)
   return dx_user_environment("CUPS_SERVERBIN") != NULL ? 3 : 0;
 }
 
-static void caller_of_root_does_not_select_programs(void **state)
+static void caller_of_root_cannot_select_programs(void **state)
 {
   (void)state;
   if (geteuid() == 0)
@@ -105,7 +105,7 @@ static int enter_without_user(void)
   return geteuid() == 65534 && setuid(0) < 0 ? 0 : 3;
 }
 
-static void without_the_user_root_is_nobody(void **state)
+static void root_becomes_nobody_without_the_user(void **state)
 {
   (void)state;
   assert_int_equal(in_child(enter_without_user), 0);
@@ -118,7 +118,7 @@ static int become_root(void)
   return dx_user_become(0, 0, &err) == DX_E_ACCESS ? 0 : 1;
 }
 
-static void nobody_becomes_root(void **state)
+static void no_user_becomes_root(void **state)
 {
   (void)state;
   assert_int_equal(in_child(become_root), 0);
@@ -133,7 +133,7 @@ static int enter_as_another(void)
   return dx_user_enter(&err) == DX_OK && geteuid() != user ? 0 : 2;
 }
 
-static void nobody_but_root_becomes_another_user(void **state)
+static void only_root_becomes_another_user(void **state)
 {
   (void)state;
   assert_int_equal(in_child(enter_as_another), 0);
@@ -148,7 +148,7 @@ static void root_the_user_and_the_process_are_trusted(void **state)
   assert_false(dx_user_is_trusted(geteuid() + 4711));
 }
 
-static void a_user_without_a_name_has_a_number(void **state)
+static void user_without_a_name_has_a_number(void **state)
 {
   char name[DX_USER_BYTES];
 
@@ -229,13 +229,13 @@ static void only_the_user_may_read_a_key(void **state)
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(root_becomes_the_user_for_good),
-      cmocka_unit_test(caller_of_root_does_not_select_programs),
-      cmocka_unit_test(without_the_user_root_is_nobody),
-      cmocka_unit_test(nobody_becomes_root),
-      cmocka_unit_test(nobody_but_root_becomes_another_user),
+      cmocka_unit_test(root_becomes_the_user_permanently),
+      cmocka_unit_test(caller_of_root_cannot_select_programs),
+      cmocka_unit_test(root_becomes_nobody_without_the_user),
+      cmocka_unit_test(no_user_becomes_root),
+      cmocka_unit_test(only_root_becomes_another_user),
       cmocka_unit_test(root_the_user_and_the_process_are_trusted),
-      cmocka_unit_test(a_user_without_a_name_has_a_number),
+      cmocka_unit_test(user_without_a_name_has_a_number),
       cmocka_unit_test(only_the_user_may_read_a_key),
   };
 
