@@ -164,7 +164,9 @@ enum dx_phase { DX_PHASE_SOURCE, DX_PHASE_EXTRACT, DX_PHASE_COUNT };
  * up to the maximum. */
 #define DX_WATCH_FIRST_MS 1000
 #define DX_WATCH_MAX_MS 60000
-#define DX_IDLE_MS 600000     /* until docextractd, started on demand, exits */
+#ifndef DX_IDLE_MS        /* tests build with a short one */
+#define DX_IDLE_MS 600000 /* until docextractd, started on demand, exits */
+#endif
 #define DX_QUEUE_LOOK_MS 2000 /* for another print job; until `leave` again */
 
 /* The status socket (doc/policy.md, "Status socket"). */

@@ -3,12 +3,19 @@
 # docextract-quick is a backend with three different constants: a limit of three
 # seconds without data on stdin, and of eight seconds without a line from
 # docextractd, for silence.sh; and a change of a state reason every second, for
-# patience.sh.
+# patience.sh. For demand.sh, it starts the docextractd that the environment
+# names, and docextractd-quick exits after three idle seconds.
 check_PROGRAMS += tests/it/docextract-quick
-tests_it_docextract_quick_SOURCES = $(backend_docextract_SOURCES)
+tests_it_docextract_quick_SOURCES = $(backend_docextract_SOURCES) \
+	lib/control/start.c
 tests_it_docextract_quick_CPPFLAGS = $(AM_CPPFLAGS) -DDX_SILENCE_MS=3000 \
-	-DDX_TOGGLE_MS=1000 -DDX_ALIVE_LIMIT_MS=8000
+	-DDX_TOGGLE_MS=1000 -DDX_ALIVE_LIMIT_MS=8000 -DDX_TRUST_ENVIRONMENT
 tests_it_docextract_quick_LDADD = $(backend_docextract_LDADD)
+check_PROGRAMS += tests/it/docextractd-quick
+tests_it_docextractd_quick_SOURCES = $(daemon_docextractd_SOURCES)
+tests_it_docextractd_quick_CPPFLAGS = $(daemon_docextractd_CPPFLAGS) \
+	-DDX_IDLE_MS=3000
+tests_it_docextractd_quick_LDADD = $(daemon_docextractd_LDADD)
 
 # Backend and filters with a user of its own, for owner.sh.
 check_PROGRAMS += tests/it/docextract-owned \
@@ -31,7 +38,7 @@ tests_it_ppdtext_LDADD = $(CUPS_LIBS)
 EXTRA_DIST += tests/it/wanted.sh tests/it/desktop.sh tests/it/notify.sh tests/it/session.sh
 EXTRA_DIST += tests/it/accepted.sh tests/it/auto.sh \
 	tests/it/browser.sh tests/it/consumers.sh \
-	tests/it/discovery.sh \
+	tests/it/demand.sh tests/it/discovery.sh \
 	tests/it/gate.sh tests/it/gtk-print tests/it/interrupted.sh \
 	tests/it/languages.sh tests/it/lib.sh tests/it/many.sh tests/it/mkpdf \
 	tests/it/metrics.sh tests/it/mkpictures tests/it/on_result.sh tests/it/office-merge tests/it/office.sh tests/it/orphans.sh \
