@@ -5,7 +5,6 @@
 #include "daemon/engine/engine_internal.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -60,14 +59,6 @@ struct service_state *engine_service_of(struct dx_engine *engine,
   return NULL;
 }
 
-int64_t engine_backoff_ms(int tries)
-{
-  double most = ldexp(DX_BACKOFF_FIRST_MS, tries < 10 ? tries : 10);
-
-  return (int64_t)(fmin(most, DX_BACKOFF_MAX_MS) *
-                   (0.5 + dx_random_unit() / 2));
-}
-
 void engine_wait_for(struct dx_submission *sub, int64_t ms)
 {
   run_of(sub)->due_ms = dx_monotonic_ms() + ms;
@@ -101,7 +92,7 @@ void engine_transient(struct call_ctx *ctx, const struct dx_err *err)
   run->tries++;
   svc->failures++;
   engine_wait_for(sub, engine_longer(ctx->response->retry_after_ms,
-                                     engine_backoff_ms(run->tries)));
+                                     dx_backoff_ms(run->tries)));
   dx_log(DX_LOG_WARNING, "submission %zu: %s: %s; try %d follows", sub->number,
          dx_code_name(err->code), err->text, run->tries + 1);
   if (svc->down_since_ms == 0)
@@ -132,8 +123,7 @@ void engine_unexpected(struct call_ctx *ctx, const struct dx_err *err)
   int64_t wait;
 
   polled->unexpected++;
-  wait =
-      sub->overdue ? DX_OVERDUE_POLL_MS : engine_backoff_ms(polled->unexpected);
+  wait = sub->overdue ? DX_OVERDUE_POLL_MS : dx_backoff_ms(polled->unexpected);
   *ctx->due_ms =
       dx_monotonic_ms() + engine_longer(ctx->response->retry_after_ms, wait);
   if (sub->state == DX_ST_REGISTERED)
@@ -169,14 +159,14 @@ static void rate_limited(struct call_ctx *ctx)
 {
   struct dx_submission *sub = ctx->sub;
   struct run *run = run_of(sub);
-  int64_t wait;
+  const struct service_state *svc = ctx->svc;
 
-  run->tries++;
-  wait = engine_longer(ctx->response->retry_after_ms,
-                       engine_backoff_ms(run->tries));
-  dx_rate_limit_block(&ctx->svc->host->limit, wait);
+  dx_rate_limit_refused(&svc->host->limit, svc->service->api_rate, ctx->slot.ms,
+                        ctx->response->retry_after_ms);
   engine_set_away(ctx->svc, true);
-  engine_wait_for(sub, 0); /* the rate limit makes all calls wait */
+  run->tries++;
+  engine_wait_for(sub, engine_longer(ctx->response->retry_after_ms,
+                                     dx_backoff_ms(run->tries)));
   engine_note(ctx->engine, sub->job, DX_NOTE_PAUSED, dx_monotonic_ms(), NULL);
 }
 

@@ -213,7 +213,6 @@ struct service_state *engine_section_of(struct dx_engine *engine,
 struct service_state *engine_service_of(struct dx_engine *engine,
                                         const struct dx_submission *sub,
                                         struct dx_err *err);
-int64_t engine_backoff_ms(int tries);
 void engine_wait_for(struct dx_submission *sub, int64_t ms);
 /* For how long, in total, this process found the service unavailable. */
 int64_t engine_away_ms(const struct service_state *svc);

@@ -280,6 +280,7 @@ static void hello_done(void *ctx, const struct dx_http_response *response)
 {
   struct hello *h = ctx;
   struct dx_rate_limit *limit = &h->svc->host->limit;
+  double slot_ms = h->slot.ms;
 
   h->call = NULL;
   engine_release_slot(&h->slot);
@@ -292,8 +293,8 @@ static void hello_done(void *ctx, const struct dx_http_response *response)
   if (h->meaning == DX_OK)
     dx_rate_limit_up(limit);
   else if (h->meaning == DX_E_RATE)
-    dx_rate_limit_block(
-        limit, engine_longer(response->retry_after_ms, DX_BACKOFF_FIRST_MS));
+    dx_rate_limit_refused(limit, h->svc->service->api_rate, slot_ms,
+                          response->retry_after_ms);
   (void)hello_run(h, STEP_AFTER_CALL, STEP_COUNT);
 }
 

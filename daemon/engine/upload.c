@@ -284,8 +284,8 @@ static void put_done(void *arg, const struct dx_http_response *response)
     if (response->sent_bytes > DX_PUT_PROGRESS_BYTES)
       run->put_tries = 0;
     run->put_tries++;
-    wait = engine_longer(response->retry_after_ms,
-                         engine_backoff_ms(run->put_tries));
+    wait =
+        engine_longer(response->retry_after_ms, dx_backoff_ms(run->put_tries));
     if (run->storage_refusals > 0)
       wait = engine_longer(wait, DX_REFUSED_PUT_GAP_MS);
     engine_wait_for(sub, wait);

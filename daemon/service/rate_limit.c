@@ -6,6 +6,7 @@
 #include <math.h>
 
 #include "lib/base/clock.h"
+#include "lib/base/digest.h"
 #include "lib/base/policy.h"
 
 #define GAPS 9 /* between ten calls, which must take longer than a second */
@@ -19,24 +20,42 @@ void dx_rate_limit_init(struct dx_rate_limit *limit, int history_dirfd,
   dx_pause_read(history_dirfd, host, port, &limit->pause);
 }
 
-static double gap_ms(double rate)
+int64_t dx_backoff_ms(int tries)
 {
-  return 1000 / rate;
+  double most = ldexp(DX_BACKOFF_FIRST_MS, tries < 10 ? tries : 10);
+
+  return (int64_t)(fmin(most, DX_BACKOFF_MAX_MS) *
+                   (0.5 + dx_random_unit() / 2));
+}
+
+/* The rate now: up to that of the section, it grows since the last cut. */
+static double current_rate(const struct dx_rate_limit *limit, double rate)
+{
+  double since_s = (double)(dx_monotonic_ms() - limit->cut_ms) / 1000;
+
+  if (limit->cut_ms == 0)
+    return rate;
+  return fmin(rate, limit->cut_rate + since_s * DX_RATE_GROWTH);
 }
 
 /* By how much a call may be later than its slot: nine gaps less this time are
  * still longer than a second. */
 static double most_late_ms(double rate)
 {
-  double spare = GAPS * gap_ms(rate) - SECOND_MS;
+  double spare = GAPS * 1000 / rate - SECOND_MS;
 
   return fmax(0, fmin(spare, DX_RATE_LIMIT_LATE_MS));
+}
+
+static double gap_ms(const struct dx_rate_limit *limit, double rate)
+{
+  return 1000 / current_rate(limit, rate);
 }
 
 void dx_rate_limit_hold(struct dx_rate_limit *limit, double rate)
 {
   limit->next_ms =
-      fmax(limit->next_ms, (double)dx_monotonic_ms() + gap_ms(rate));
+      fmax(limit->next_ms, (double)dx_monotonic_ms() + gap_ms(limit, rate));
 }
 
 int64_t dx_rate_limit_next_ms(const struct dx_rate_limit *limit)
@@ -49,7 +68,7 @@ double dx_rate_limit_take(struct dx_rate_limit *limit, double rate)
   double slot_ms =
       fmax(limit->next_ms, (double)dx_monotonic_ms() - most_late_ms(rate));
 
-  limit->next_ms = slot_ms + gap_ms(rate);
+  limit->next_ms = slot_ms + gap_ms(limit, rate);
   return slot_ms;
 }
 
@@ -65,10 +84,12 @@ static void save(const struct dx_rate_limit *limit)
   dx_pause_write(limit->history_dirfd, limit->host, limit->port, &limit->pause);
 }
 
-void dx_rate_limit_block(struct dx_rate_limit *limit, int64_t wait_ms)
+static void block(struct dx_rate_limit *limit, int64_t wait_ms)
 {
   int64_t until;
 
+  if (wait_ms <= 0)
+    return;
   if (wait_ms > DX_RETRY_AFTER_MAX_MS)
     wait_ms = DX_RETRY_AFTER_MAX_MS;
   until = dx_monotonic_ms() + wait_ms;
@@ -76,6 +97,24 @@ void dx_rate_limit_block(struct dx_rate_limit *limit, int64_t wait_ms)
     return;
   limit->pause.until_ms = until;
   save(limit);
+}
+
+void dx_rate_limit_refused(struct dx_rate_limit *limit, double rate,
+                           double slot_ms, int64_t retry_after_ms)
+{
+  int64_t now = dx_monotonic_ms(), backoff_ms = 0;
+
+  if (limit->cut_ms == 0 || (slot_ms >= (double)limit->cut_ms &&
+                             now - limit->cut_ms >= DX_RATE_CUT_GAP_MS)) {
+    limit->cut_rate =
+        fmax(current_rate(limit, rate) * DX_RATE_CUT, DX_RATE_MIN);
+    limit->cut_ms = now;
+    limit->refusals++;
+    dx_rate_limit_hold(limit, rate);
+  }
+  if (limit->refusals > 1)
+    backoff_ms = dx_backoff_ms(limit->refusals - 1);
+  block(limit, retry_after_ms > backoff_ms ? retry_after_ms : backoff_ms);
 }
 
 bool dx_rate_limit_is_blocked(const struct dx_rate_limit *limit)
@@ -92,11 +131,12 @@ void dx_rate_limit_down(struct dx_rate_limit *limit)
   pause->down_ms = pause->down_ms == 0 ? DX_DOWN_FIRST_MS : 2 * pause->down_ms;
   if (pause->down_ms > DX_DOWN_MAX_MS)
     pause->down_ms = DX_DOWN_MAX_MS;
-  dx_rate_limit_block(limit, pause->down_ms);
+  block(limit, pause->down_ms);
 }
 
 void dx_rate_limit_up(struct dx_rate_limit *limit)
 {
+  limit->refusals = 0;
   if (limit->pause.down_ms == 0)
     return;
   limit->pause.down_ms = 0;

@@ -5,7 +5,8 @@
  * The time of the next call and the end of a pause are kept in memory; the
  * pause is also stored in a small file (lib/base/history.h). All sections with
  * that host and port share one struct dx_rate_limit, and each call is followed
- * by a gap of 1/APIRate of its section.
+ * by a gap of 1/APIRate of its section, or by a longer one after the service
+ * has refused calls: other hosts may use the same account.
  *
  * Calling sequence: init, while docextractd.lock is held; hold, for each
  * section. For each call: when dx_rate_limit_next_ms() has come, take; when the
@@ -27,7 +28,10 @@ struct dx_rate_limit {
   int history_dirfd;
   const char *host;
   int port;
-  double next_ms; /* the next free slot, monotonic */
+  double next_ms;  /* the next free slot, monotonic */
+  double cut_rate; /* calls per second after the last cut; it grows since */
+  int64_t cut_ms;  /* time of that cut, monotonic; 0: none */
+  int refusals;    /* cuts since the last call that was not refused */
   struct dx_pause pause;
 };
 
@@ -51,16 +55,24 @@ double dx_rate_limit_take(struct dx_rate_limit *limit, double rate);
 void dx_rate_limit_leave(struct dx_rate_limit *limit, double rate,
                          double slot_ms);
 
-/* Blocks all calls for wait_ms from now (at most 1 h); never shortens a longer
- * block. */
-void dx_rate_limit_block(struct dx_rate_limit *limit, int64_t wait_ms);
+/*
+ * The service refused a call that took its slot at slot_ms because there were
+ * too many. Cuts the rate, at most once a second, and once for all calls that
+ * were in progress. Blocks all calls for retry_after_ms (at most 1 h); if calls
+ * before and after a cut were refused, at least for a backoff.
+ */
+void dx_rate_limit_refused(struct dx_rate_limit *limit, double rate,
+                           double slot_ms, int64_t retry_after_ms);
+
+/* The backoff before attempt `tries` + 1: U(.5,1) * min(60 s, 2^tries s). */
+int64_t dx_backoff_ms(int tries);
 
 /* True during a block. */
 bool dx_rate_limit_is_blocked(const struct dx_rate_limit *limit);
 
 /* The service cannot be reached: blocks for 5 s, then for twice as long each
- * time, up to 300 s. dx_rate_limit_up() resets this time; it is cheap if the
- * service was up. */
+ * time, up to 300 s. dx_rate_limit_up(), after a valid response, resets this
+ * time and ends a series of refusals; it is cheap if the service was up. */
 void dx_rate_limit_down(struct dx_rate_limit *limit);
 void dx_rate_limit_up(struct dx_rate_limit *limit);
 

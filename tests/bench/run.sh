@@ -35,7 +35,7 @@ printf '%s: %s; %s, %s, %s\n\n' "$tmp" "$(file_system)" \
 export DX_BENCH_HEADING=
 status=0
 for name in throughput large cpu first_byte first_call many queue disk \
-  filter lag; do
+  filter lag hosts; do
   "$here/$name.sh" || {
     echo "bench: $name could not be measured" >&2
     status=1

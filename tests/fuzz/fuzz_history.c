@@ -52,7 +52,7 @@ static void limit_rate(void)
   HOLDS(dx_rate_limit_next_ms(&limit) > now_ms() &&
         dx_rate_limit_next_ms(&limit) <= now_ms() + DX_RETRY_AFTER_MAX_MS);
   dx_rate_limit_down(&limit);
-  dx_rate_limit_block(&limit, 1000);
+  dx_rate_limit_refused(&limit, 8, 0, 1000);
   HOLDS(dx_rate_limit_is_blocked(&limit));
   dx_rate_limit_up(&limit);
 }

@@ -190,14 +190,14 @@ static void pause_is_not_shortened_and_at_most_an_hour(void **state)
   int64_t begin = now_ms;
 
   (void)state;
-  dx_rate_limit_block(&limit, 20000);
-  dx_rate_limit_block(&limit, 1000);
+  dx_rate_limit_refused(&limit, 8, (double)now_ms, 20000);
+  dx_rate_limit_refused(&limit, 8, (double)now_ms, 1000);
   assert_true(dx_rate_limit_is_blocked(&limit));
   assert_int_equal(dx_rate_limit_next_ms(&limit), begin + 20000);
   assert_true(next_call(&limit) >= begin + 20000);
   assert_false(dx_rate_limit_is_blocked(&limit));
   begin = now_ms;
-  dx_rate_limit_block(&limit, 365LL * 86400000);
+  dx_rate_limit_refused(&limit, 8, (double)now_ms, 365LL * 86400000);
   assert_true(next_call(&limit) <= begin + DX_RETRY_AFTER_MAX_MS + 1);
 }
 
@@ -223,6 +223,99 @@ static void outage_doubles_its_pause_until_it_is_over(void **state)
   assert_true(next_call(&limit) - want <= DX_DOWN_FIRST_MS + 200);
 }
 
+/* ---- refused calls ---- */
+
+/* The gap after a call that begins in time; the first one is late. */
+static int64_t next_gap(struct dx_rate_limit *limit)
+{
+  int64_t at;
+
+  (void)next_call(limit);
+  at = next_call(limit);
+  return dx_rate_limit_next_ms(limit) - at;
+}
+
+static void refuse(struct dx_rate_limit *limit, int64_t slot_ms)
+{
+  dx_rate_limit_refused(limit, 8, (double)slot_ms, 0);
+}
+
+static void refused_call_cuts_the_rate_which_grows_again(void **state)
+{
+  struct dx_rate_limit limit = new_limit(8);
+
+  (void)state;
+  refuse(&limit, next_call(&limit));
+  assert_false(dx_rate_limit_is_blocked(&limit));
+  assert_in_range(dx_rate_limit_next_ms(&limit) - now_ms, 178, 180);
+  now_ms += 10000;
+  assert_in_range(next_gap(&limit), 148, 153); /* 6.6 a second */
+  now_ms += 14000;
+  assert_in_range(next_gap(&limit), 125, 126);
+  now_ms += 86400000;
+  assert_int_equal(next_gap(&limit), 125); /* never above APIRate */
+}
+
+static void calls_that_were_in_progress_count_once(void **state)
+{
+  struct dx_rate_limit limit = new_limit(8);
+  int64_t first = next_call(&limit), second = next_call(&limit);
+
+  (void)state;
+  now_ms += 200;
+  refuse(&limit, first);
+  now_ms += 2000;
+  refuse(&limit, second);
+  assert_in_range(next_gap(&limit), 168, 174); /* 5.8 a second */
+  assert_false(dx_rate_limit_is_blocked(&limit));
+}
+
+static void rate_is_cut_at_most_once_a_second(void **state)
+{
+  struct dx_rate_limit limit = new_limit(8);
+
+  (void)state;
+  refuse(&limit, next_call(&limit));
+  refuse(&limit, next_call(&limit));
+  assert_in_range(next_gap(&limit), 170, 180);
+}
+
+static void refusals_in_a_row_are_a_pause_for_all_calls(void **state)
+{
+  struct dx_rate_limit limit = new_limit(8);
+  int64_t most = 1000, at;
+  int i;
+
+  (void)state;
+  refuse(&limit, next_call(&limit));
+  for (i = 0; i < 8; i++) {
+    now_ms += DX_RATE_CUT_GAP_MS;
+    at = next_call(&limit);
+    refuse(&limit, at);
+    most = 2 * most < DX_BACKOFF_MAX_MS ? 2 * most : DX_BACKOFF_MAX_MS;
+    assert_true(dx_rate_limit_is_blocked(&limit));
+    assert_in_range(dx_rate_limit_next_ms(&limit) - at, most / 2, most);
+  }
+  dx_rate_limit_up(&limit);
+  now_ms += DX_BACKOFF_MAX_MS;
+  refuse(&limit, next_call(&limit));
+  assert_false(dx_rate_limit_is_blocked(&limit));
+}
+
+static void rate_has_a_minimum(void **state)
+{
+  struct dx_rate_limit limit = new_limit(0.1);
+  int i;
+
+  (void)state;
+  for (i = 0; i < 20; i++) {
+    dx_rate_limit_refused(&limit, 0.1, (double)call(&limit, 0.1, 0, 0), 0);
+    now_ms += DX_RATE_CUT_GAP_MS;
+    dx_rate_limit_up(&limit);
+  }
+  assert_true(dx_rate_limit_next_ms(&limit) - now_ms <= 20000);
+}
+
 /* ---- what a restart leaves ---- */
 
 static void pause_outlives_the_process(void **state)
@@ -231,7 +324,7 @@ static void pause_outlives_the_process(void **state)
   int64_t begin = now_ms;
 
   (void)state;
-  dx_rate_limit_block(&limit, 20000);
+  dx_rate_limit_refused(&limit, 8, (double)now_ms, 20000);
   dx_rate_limit_init(&limit, dirfd_, "h", 444); /* not this one's */
   assert_false(dx_rate_limit_is_blocked(&limit));
   limit = new_limit(8);
@@ -311,7 +404,7 @@ static void without_a_directory_a_pause_ends_with_the_process(void **state)
 
   (void)state;
   dx_rate_limit_init(&limit, -1, "h", 443);
-  dx_rate_limit_block(&limit, 20000);
+  dx_rate_limit_refused(&limit, 8, (double)now_ms, 20000);
   assert_true(dx_rate_limit_is_blocked(&limit));
   dx_rate_limit_init(&limit, -1, "h", 443);
   assert_false(dx_rate_limit_is_blocked(&limit));
@@ -329,6 +422,11 @@ int main(void)
       WITH_DIRECTORY(gap_begins_when_a_slow_connection_is_ready),
       WITH_DIRECTORY(pause_is_not_shortened_and_at_most_an_hour),
       WITH_DIRECTORY(outage_doubles_its_pause_until_it_is_over),
+      WITH_DIRECTORY(refused_call_cuts_the_rate_which_grows_again),
+      WITH_DIRECTORY(calls_that_were_in_progress_count_once),
+      WITH_DIRECTORY(rate_is_cut_at_most_once_a_second),
+      WITH_DIRECTORY(refusals_in_a_row_are_a_pause_for_all_calls),
+      WITH_DIRECTORY(rate_has_a_minimum),
       WITH_DIRECTORY(pause_outlives_the_process),
       WITH_DIRECTORY(outage_outlives_the_process),
       WITH_DIRECTORY(absurd_or_foreign_file_counts_as_empty),
