@@ -111,7 +111,7 @@ print_chart
 until_true is_stored || not_ok "$t: the chart is stored"
 key=$(ls "$spool/received")
 key=${key%.*}
-until_true daemon_says "job $key: cannot" ||
+until_true daemon_says "job $key: E_ACCESS: cannot" ||
   not_ok "$t: docextractd cannot take the job"
 is "$t: the print job waits" "$(job_state "$job")" processing
 chmod 700 "$spool/jobs"
