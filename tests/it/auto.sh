@@ -58,15 +58,15 @@ until_true is_awaited 1
 print_b -H hold
 held=$job
 polled_again() { [ "$(calls source)" -gt "$1" ]; }
-check "$t: nobody waits for the queue" until_true polled_again 3
-is "$t: the print job goes on" "$(job_state "$first")" processing
+check "$t: the queue is not needed" until_true polled_again 3
+is "$t: the print job continues" "$(job_state "$first")" processing
 faults '#'
 job_ends "$t: and ends with its results" "$first" completed
 has "$t: its backend did not leave before" "$(backend_of "$first")" "^(attends|ended)$"
 cancel "$held"
 
 for queue in chart all; do
-  t="somebody waits for $queue"
+  t="a print job waits for $queue"
   [ "$queue" = chart ] || {
     lpadmin -p chart -c all
     cupsenable all
@@ -82,9 +82,9 @@ for queue in chart all; do
   job_ends "$t: the first print job ends" "$first" completed
   took=$(((${EPOCHREALTIME/./} - ${printed/./}) / 1000))
   check "$t: within 3 s ($took ms)" test "$took" -lt $((3000 * $(machine_load)))
-  check "$t: and says what happens to it" message_was "$first" \
+  check "$t: and reports what follows" message_was "$first" \
     'The chart is with the service; the result will be delivered in the background'
-  is "$t: the journal says that its backend left" "$(backend_of "$first")" left
+  is "$t: the journal records that its backend left" "$(backend_of "$first")" left
   until_true is_awaited 2
   is "$t: the last one waits for its results" "$(job_state "$job")" processing
   is "$t: nothing is extracted yet" "$(n_results)" 0
@@ -115,7 +115,7 @@ print_a
 until_true is_awaited 1
 print_b
 last=$job
-job_ends "$t: docextractd goes on with the first one" "$((job - 1))" completed
+job_ends "$t: docextractd continues the first one" "$((job - 1))" completed
 faults 'source * word failed' 'create * status 400'
 first_failed()
 {
@@ -127,12 +127,12 @@ cancel "$last"
 faults '#'
 print_a
 job_ends "$t: another one completes" "$job" completed
-check "$t: and says that one failed" message_was "$job" \
+check "$t: and reports that one failed" message_was "$job" \
   'Extracted 1 case. Contact your administrator: 1 chart printed earlier failed'
 warns() { lpoptions -p chart | grep -q docextract-failed-warning; }
 check "$t: so does the queue" until_true warns
 dx jobs --seen > "$dir/seen"
-is "$t: a person has seen it" "$(cat "$dir/seen")" 'Acknowledged 1 failed job'
+is "$t: it is acknowledged" "$(cat "$dir/seen")" 'Acknowledged 1 failed job'
 print_a
 job_ends "$t: the next one completes" "$job" completed
 check "$t: and does not report it any more" message_was "$job" \

@@ -67,7 +67,7 @@ until_true calls_are source $((polls + 1))
 kill -KILL $(backends)
 until_true no_backend
 dx cancel "$(key_of "$job")" > "$dir/canceled" 2>&1
-is "$t: it is done" "$?" 0
+is "$t: it succeeds" "$?" 0
 check "$t: the manifest is valid" is_valid "$(one_manifest)"
 says "$t" .reason_code canceled
 says "$t" .final true
@@ -98,7 +98,7 @@ faults '#'
 
 t='the schema'
 jq '.outcome = "maybe"' "$template" > "$dir/wrong.json"
-check "$t: refuses what is not a manifest" test -n "$(is_valid "$dir/wrong.json")"
+check "$t: rejects anything else" test -n "$(is_valid "$dir/wrong.json")"
 
 # --- the consumers ---------------------------------------------------------------
 
@@ -134,7 +134,7 @@ deliver_many() # DIRECTORY
 
 for consumer in consume.py consume.sh; do
   t=$consumer
-  is "$t: it has less than 25 lines" "$(($(wc -l < "$examples/$t") < 25))" 1
+  is "$t: it has fewer than 25 lines" "$(($(wc -l < "$examples/$t") < 25))" 1
   rm -rf "$dir/out" "$dir/inbox"
   mkdir "$dir/out" "$dir/inbox"
   deliver_many "$dir/out" &
@@ -147,7 +147,7 @@ for consumer in consume.py consume.sh; do
   done 2> "$dir/none"
   wait $deliver
   check "$t: it was killed" test $kills -gt 2
-  is "$t: every manifest and result was taken" \
+  is "$t: every manifest and result was imported" \
     "$(find "$dir/inbox" -name '*.job.json' | wc -l) $(find "$dir/inbox" \
       -name '*.json' ! -name '*.job.json' | wc -l)" "$jobs_n $jobs_n"
   is "$t: each with its bytes" "$(find "$dir/inbox" -name '*.json' \
@@ -162,7 +162,7 @@ cp "$template" "$dir/out"
 echo '{}' > "$dir/out/$(jq -r '.cases[0].file' "$template")"
 for consumer in consume.py consume.sh; do
   "$examples/$consumer" "$dir/out" "$dir/inbox" > "$dir/consumer" 2>&1
-  is "$consumer: $t is not taken" "$(($? != 0)) $(ls "$dir/inbox")" '1 '
+  is "$consumer: $t is not imported" "$(($? != 0)) $(ls "$dir/inbox")" '1 '
 done
 
 t='a manifest that cannot be read'

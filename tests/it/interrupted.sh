@@ -84,7 +84,7 @@ until_true job_is "$job" 'completed|aborted'
 exactly_once "$t"
 
 t='canceled while filtering'
-add_queue other # whatever happens to it, the other tests go on
+add_queue other # other tests continue, whatever happens to it
 queue=other
 to_the_gate
 cancel "$job"
@@ -117,7 +117,7 @@ kill -KILL "$(backends)"
 until_true no_backend
 open_gate filter
 until_true job_is "$job" processing-stopped
-is "$t: the job says so" "$(job_message "$job")" 'Filter failed'
+is "$t: the job reports it" "$(job_message "$job")" 'Filter failed'
 nothing_sent "$t"
 lp -i "$job" -H restart
 until_true job_is "$job" 'completed|aborted'
@@ -197,7 +197,7 @@ orphan=$(backends)
 stop_cupsd KILL
 open_gate filter
 until_true is_gone "$orphan"
-is "$t: what the orphan had is not the whole job: nothing twice" \
+is "$t: the orphan had only a part of the job: nothing is sent twice" \
   "$(calls create) $(calls put)" "$(n_results) $(n_results)"
 start_cupsd
 exactly_once "$t"

@@ -36,7 +36,7 @@ wrong() # LANG CATALOG
 }
 
 dialog C > "$dir/english"
-is 'a number of pages of one'"'"'s own has a name in English' \
+is 'the number of pages is set'"'"'s own has a name in English' \
   "$(sed -n 's/^CaseSeparators Custom\t//p' "$dir/english")" \
   'After a custom number of pages'
 is 'there are state reasons' "$((${#reasons[@]} >= 5))" 1
@@ -45,10 +45,10 @@ is 'every text is there in English' "$(awk -F '\t' '$2 == ""' "$dir/english")" '
 for language in de es fr ja; do
   catalog "$language" > "$dir/catalog"
   is "$language: every text is as the catalog has it" "$(wrong "$language")" ''
-  is "$language: so it is with a country" \
+  is "$language: also with a country code" \
     "$(dialog "${language}_XX.UTF-8")" "$(dialog "$language")"
-  is "$language: nothing is in the catalog for nothing" "$(comm -23 \
+  is "$language: the catalog has no unused texts" "$(comm -23 \
     <(cut -f 1 "$dir/catalog" | sort -u) \
     <({ cut -f 2 "$dir/english"; sed -n 's/.*"".*//; s/^\*[A-Za-z]*Name: "\(.*\)"$/\1/p; s/^\*OpenUI \*PageSize\/\(.*\): PickOne$/\1/p' "$ppd"; } | sort -u))" ''
 done
-is 'others read English' "$(dialog it_IT.UTF-8)" "$(dialog C)"
+is 'other languages get English' "$(dialog it_IT.UTF-8)" "$(dialog C)"

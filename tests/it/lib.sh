@@ -8,7 +8,7 @@
 . "$top/tests/helper/count.sh"
 . "$top/tests/helper/calls.sh"
 
-give_up() # TEXT: the test cannot go on
+give_up() # TEXT: the test cannot continue
 {
   not_ok "$1"
   exit 1
@@ -111,7 +111,7 @@ job_ends() # TEXT ID STATE
   is "$1" "$(job_state "$2")" "$3" 
 }
 
-# The last message of the queue, which people see at the end of the job that
+# The last message of the queue, which users see at the end of the job that
 # ran last. The job's own message keeps the first error of any stage.
 queue_message() # ID
 {

@@ -8,7 +8,7 @@ hold_is() # TEXT PATTERN: the job is held with a reason
 {
   job_ends "$1: the job is held" "$job" pending-held
   has "$1: the reason is shown" "$(queue_message "$job")" "$2"
-  has "$1: the job has it as its message" "$(job_message "$job")" "$2"
+  has "$1: the job message has the reason" "$(job_message "$job")" "$2"
 }
 
 # How many documents were sent, how many results are there.
@@ -34,7 +34,7 @@ is 'all of them arrived' "$(patients)" "$abc"
 is 'the job waits when all of them were sent' "$(job_log "$job" |
   grep -ao 'Sending the chart\|waiting for its result' | uniq | xargs)" \
   'Sending the chart waiting for its result'
-is 'each manifest knows the place of its document' \
+is 'each manifest has the number of its document' \
   "$(cd "$results" && jq -s -c '[.[].files[].document]|sort' $(manifests))" \
   '[1,2,3]'
 
@@ -71,7 +71,7 @@ for order in 'locked a c' 'a locked c' 'a c locked'; do
   print -d chart "${files[@]}"
   hold_is "$order" 'document .: it is password-protected'
   is "$order: the others are extracted" "$(counts) $(patients)" "2 2 2 $ac"
-  is "$order: the queue goes on" "$(queue_is_stopped chart && echo stopped)" ''
+  is "$order: the queue continues" "$(queue_is_stopped chart && echo stopped)" ''
 done
 
 release "$job"
@@ -82,7 +82,7 @@ is 'released: what was extracted is not sent again' "$(counts)" '2 2 2'
 clear_results
 print -d together "$dir/a.pdf" "$dir/locked.pdf"
 hold_is 'together with a refused one' 'belong together: it is password-protected'
-is 'together: half a chart is not sent' "$(counts)" '0 0 0'
+is 'together: an incomplete chart is not sent' "$(counts)" '0 0 0'
 
 clear_results
 print -d chart "$dir/a.pdf" "$dir/random.bin"
@@ -97,7 +97,7 @@ is 'an unknown type is not sent' "$(counts)" '0 0 0'
 clear_results
 print -d chart -o raw "$dir/a.pdf"
 hold_is 'a raw job' 'did not come through the driver of this printer'
-has 'a raw job: the log says how' "$(job_log "$job")" 'printed raw'
+has 'a raw job: the log gives advice' "$(job_log "$job")" 'printed raw'
 is 'a raw job is not sent' "$(counts)" '0 0 0'
 
 printf '%%PDF-1.4\nthis is no PDF\n' > "$dir/broken.pdf"
@@ -109,7 +109,7 @@ print -d chart "$dir/a.pdf" "$dir/half.ps" "$dir/c.pdf"
 job_ends 'a converter that fails midway: the job is held' "$job" pending-held
 has 'a converter that fails midway: the reason is shown' "$(queue_message "$job")" \
   'document 2: its conversion failed, and pages may be missing; print it as a PDF$'
-is 'a converter that fails midway: half a chart is not sent' \
+is 'a converter that fails midway: an incomplete chart is not sent' \
   "$(counts) $(patients)" "2 2 2 $ac"
 
 mv "$cups/bin/filter/gstopdf" "$cups/bin/filter/gstopdf.real"
@@ -127,8 +127,8 @@ job_ends 'a filter fails on the only document: the job is held' "$job" \
 is 'a filter fails on the only document: it is not sent' "$(counts)" '0 0 0'
 mv "$cups/bin/filter/gstopdf.real" "$cups/bin/filter/gstopdf"
 release "$job"
-job_ends 'and is sent when it does not' "$job" completed
-is 'and is sent when it does not: once' "$(counts)" '1 1 1'
+job_ends 'and is sent when the filter succeeds' "$job" completed
+is 'and is sent when the filter succeeds: once' "$(counts)" '1 1 1'
 
 clear_results
 print -d chart "$dir/a.pdf" "$dir/broken.pdf" "$dir/c.pdf"
@@ -140,8 +140,8 @@ pdftoppm -jpeg -r 30 -singlefile "$dir/a.pdf" "$dir/photo"
 head -c 1500 "$dir/photo.jpg" > "$dir/cut.jpg"
 clear_results
 print -d chart "$dir/a.pdf" "$dir/cut.jpg" "$dir/c.pdf"
-hold_is 'a picture that is cut short' 'document 2: .*damaged'
-is 'a picture that is cut short: the others are extracted' \
+hold_is 'a truncated picture' 'document 2: .*damaged'
+is 'a truncated picture: the others are extracted' \
   "$(counts) $(patients)" "2 2 2 $ac"
 
 qpdf --empty "$dir/none.pdf"
@@ -159,7 +159,7 @@ job_ends 'OnDocumentError cancel: nothing was sent, the job is canceled' \
   "$job" canceled
 is 'OnDocumentError cancel: nothing was sent' "$(counts)" '0 0 0'
 print -d chart "$dir/a.pdf" "$dir/locked.pdf"
-job_ends 'OnDocumentError cancel: held all the same when one was sent' \
+job_ends 'OnDocumentError cancel: still held if one was sent' \
   "$job" pending-held
 write_config
 
@@ -170,11 +170,11 @@ write_config 'MaxDocumentsPerJob 2'
 print -d chart "$dir/a.pdf" "$dir/b.pdf" "$dir/c.pdf"
 hold_is 'more documents than MaxDocumentsPerJob' \
   'has too many documents, nothing was sent'
-has 'more documents than MaxDocumentsPerJob: the log says so' \
+has 'more documents than MaxDocumentsPerJob: the log reports it' \
   "$(job_log "$job")" 'MaxDocumentsPerJob [(]2[)]; nothing'
 is 'more documents than allowed: nothing is sent' "$(counts)" '0 0 0'
 print -d chart -o job-sheets=standard,standard "$dir/a.pdf" "$dir/c.pdf"
-job_ends 'job sheets are no documents' "$job" completed
+job_ends 'job sheets do not count as documents' "$job" completed
 is 'as many as allowed are sent' "$(counts)" '2 2 2'
 
 clear_results
@@ -183,7 +183,7 @@ write_config 'MaxDocumentSize 1M'
 print -d chart "$dir/a.pdf" "$dir/large.png" "$dir/c.pdf"
 hold_is 'a document larger than MaxDocumentSize' \
   'document 2: it is too large'
-has 'a document larger than MaxDocumentSize: the administrator reads so' \
+has 'a document larger than MaxDocumentSize: the log reports it' \
   "$(dx jobs)" 'larger than MaxDocumentSize [(]1M[)]'
 is 'the smaller ones are extracted' "$(counts) $(patients)" \
   "2 2 2 $ac"
@@ -212,14 +212,14 @@ clear_results
 print -d chart -t 'x document-name-supplied=evil.pdf' -o job-sheets=standard \
   "$dir/a.pdf" "$dir/c.pdf"
 job_ends 'names: a title that looks like a name, and a sheet' "$job" completed
-is 'titles do not become names of others, sheets take none' "$(names)" \
+is 'titles do not become names of other documents, and sheets have no names' "$(names)" \
   'a.pdf|c.pdf'
 
 clear_results
 write_config 'FileNames neutral'
 print -d chart -t 'Visit of May' "$umlaut" "$dir/scan.png"
 job_ends 'neutral names' "$job" completed
-is 'neutral names tell the place and the type only' "$(names)" \
+is 'neutral names contain only number and type' "$(names)" \
   'document-1.pdf|document-2.png'
 is 'and the service gets no other' \
   "$(grep -c 'Müller\|Visit\|scan' "$SIM_LOG")" 0

@@ -65,8 +65,8 @@ t='a chart'
 print -d chart -t Ahrens-4711 "$dir/a.pdf"
 job_shows "$t: it is shown" "$job" "$extracted-$job: 1 case"
 
-t='the chart of somebody else'
-print -d chart -U somebody "$dir/a.pdf"
+t='the chart of another user'
+print -d chart -U another "$dir/a.pdf"
 other=$job
 another_is_shown
 is "$t: it is not shown" "$(shown "$other")" ''
@@ -114,7 +114,7 @@ print -d chart "$dir/a.pdf" "$dir/a.pdf"
 failed_job=$job
 both=': 2 documents: 1 extracted, 1 failed; '
 until_true has_shown "$job" "$both" || not_ok "$t: it is shown"
-has "$t: it is shown with whom to ask" "$(shown "$job")" \
+has "$t: it is shown with advice" "$(shown "$job")" \
   "^2 printer-error\|Chart not extracted\|.*-$job${both}The service .* $ask\$"
 job_ends "$t: the print job is completed" "$job" completed
 faults '#'
@@ -136,9 +136,9 @@ print -d chart "$dir/a.pdf"
 until_true calls_are source $((polls + 1))
 stop_daemon KILL
 faults '#'
-is "$t: nobody knows" "$(shown "$job")" ''
+is "$t: nothing is shown" "$(shown "$job")" ''
 start_daemon
-job_shows "$t: it is shown when docextractd is back" "$job" \
+job_shows "$t: it is shown when docextractd runs again" "$job" \
   "$extracted-$job: 1 case"
 
 t='docextract-notify is killed'
@@ -172,7 +172,7 @@ t='in all'
 another_is_shown
 is "$t: nothing was shown twice" "$(grep -F '|' "$dir/desktop" |
   cut -d '|' -f 3 | sort | uniq -d)" ''
-hasnt "$t: nothing says whose chart it was" "$(cat "$dir/desktop")" \
+hasnt "$t: nothing identifies the patient" "$(cat "$dir/desktop")" \
   'Ahrens|Ann|4711|a\.pdf'
 stop_notify
-check "$t: it ends when it is asked to" [ -z "$NOTIFY_PID" ]
+check "$t: it exits on SIGTERM" [ -z "$NOTIFY_PID" ]

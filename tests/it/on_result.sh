@@ -45,9 +45,9 @@ print_chart
 job_ends "$t: the next print job does not wait for it" "$job" completed
 rm "$dir/wait"
 check "$t: it is run for both" until_true lines 2
-check "$t: and then there is nothing left to do" until_true all_finished
+check "$t: and no run is pending" until_true all_finished
 is "$t: once each" "$(sort -u "$said" | wc -l) $(n_lines)" '2 2'
-has "$t: with what it needs" "$(cat "$said")" '^extracted chart .*\.job\.json$'
+has "$t: with its environment" "$(cat "$said")" '^extracted chart .*\.job\.json$'
 
 t='a failure'
 fresh
@@ -55,12 +55,12 @@ faults 'create 1- status 400'
 print_chart
 job_ends "$t: the print job is held" "$job" pending-held
 check "$t: the program is run" until_true lines 1
-has "$t: and knows" "$(cat "$said")" '^failed chart '
+has "$t: and gets the outcome" "$(cat "$said")" '^failed chart '
 faults '#'
 release "$job"
 check "$t: it is run when the job was released" until_true lines 2
-has "$t: and knows" "$(tail -n 1 "$said")" '^extracted chart '
-check "$t: nothing is left to do" until_true all_finished
+has "$t: and gets the outcome" "$(tail -n 1 "$said")" '^extracted chart '
+check "$t: no run is pending" until_true all_finished
 
 t='docextractd is killed meanwhile'
 fresh
@@ -72,13 +72,13 @@ stop_daemon KILL
 rm "$dir/wait"
 start_daemon
 check "$t: the next one repeats it" until_true lines 2
-check "$t: and nothing is left to do" until_true all_finished
+check "$t: and no run is pending" until_true all_finished
 
 t='failing'
 fresh
 rm "$dir/go"
 print_chart
-check "$t: the journal says so" until_true has_failed
+check "$t: the journal records it" until_true has_failed
 has "$t: and the log" "$(cat "$dir/daemon.new")" \
   'OnResult failed \(status 1\); it will be run again'
 touch "$dir/go"
@@ -109,7 +109,7 @@ release "$job"
 is "$t: a release extracts it" "$(job_state "$job")" completed
 touch "$dir/go"
 check "$t: and the program is run for that" until_true all_finished
-has "$t: and knows" "$(tail -n 1 "$said")" '^extracted chart '
+has "$t: and gets the outcome" "$(tail -n 1 "$said")" '^extracted chart '
 
 t='the configuration is changed while it runs'
 fresh
@@ -119,14 +119,14 @@ check "$t: the program is run" until_true lines 1
 write_config "OnResult $program" 'APIRate 7'
 check "$t: it is run again" until_true lines 2
 rm "$dir/wait"
-check "$t: and nothing is left to do" until_true all_finished
+check "$t: and no run is pending" until_true all_finished
 
 t='docextract submit'
 fresh
 dx submit "$dir/a.pdf" > "$dir/submit.out" 2>&1
 is "$t: it succeeds" "$?" 0
 check "$t: docextractd runs the program" until_true lines 1
-check "$t: nothing is left to do" until_true all_finished
+check "$t: no run is pending" until_true all_finished
 fresh
 stop_daemon
 dx submit "$dir/a.pdf" > "$dir/submit.out" 2>&1
@@ -134,6 +134,6 @@ is "$t, while docextractd is stopped: it is stored" \
   "$? $(ls "$spool/received" | wc -l)" '75 1'
 start_daemon
 check "$t, when it is started: the program is run" until_true lines 1
-check "$t, when it is started: nothing is left to do" until_true all_finished
+check "$t, when it is started: no run is pending" until_true all_finished
 
 finish

@@ -80,7 +80,7 @@ kill_backend() # cupsd is there to see it, and takes it for a success
   job_ends "$t: cupsd counts the print job as completed" "$job" completed
 }
 
-leaves() # the backend, on SIGTERM from somebody or at its own end
+leaves() # the backend, on SIGTERM or at its own end
 {
   WAIT_S=10 until_true no_backend || not_ok "$t: the backend leaves"
 }
@@ -168,16 +168,16 @@ lost() # TEXT: the print job is purged before docextractd can ask
   kill -CONT "$DAEMON_PID"
   undecided broken
   faults '#'
-  has "$t: jobs says so" "$(dx jobs)" 'undecided'
+  has "$t: jobs reports it" "$(dx jobs)" 'undecided'
 }
 
-lost 'purged, and sent by a person'
+lost 'purged, and sent by the administrator'
 is "$t: nothing is sent, and nothing deleted" "$(arrived) $(documents)" '0 0 0 1'
 dx retry "$key" > "$dir/retry" 2>&1
 is "$t: docextract retry does it" "$?" 0
 once "$t"
 
-lost 'purged, and given up by a person'
+lost 'purged, and canceled by the administrator'
 stop_daemon KILL # which changes nothing
 start_daemon
 undecided broken
@@ -231,7 +231,7 @@ canceled() # TEXT: nothing was or will be sent
 t='canceled while its backend waits'
 to_the_create
 cancel "$job"
-job_ends "$t: CUPS says so" "$job" canceled
+job_ends "$t: CUPS reports it" "$job" canceled
 canceled "$t"
 
 t='canceled after its backend was killed'
@@ -263,7 +263,7 @@ write_config 'Completion accepted'
 to_the_create
 job_ends "$t: the print job has ended" "$job" completed
 # After that response, it does not ask again.
-check "$t: docextractd learns that" until_true \
+check "$t: docextractd detects it" until_true \
   grep -q "^job $key: cupsd: over, backend: left: send" "$dir/daemon.new"
 faults '#'
 once "$t"
@@ -294,7 +294,7 @@ canceled "$t"
 
 # --- failed, and printed again ---------------------------------------------
 
-t='failed when nobody waited, and printed again'
+t='failed without a backend, and printed again'
 to_the_create
 kill_backend
 faults 'create * status 400'
@@ -324,9 +324,9 @@ unreadable() # TEXT COMMAND...: what it prints becomes the job file
   release "$job"
   is "$t: the print job is held" "$(job_state "$job") $(arrived)" \
     'pending-held 0 0 0'
-  has "$t: and says who has to act" "$(queue_message "$job")" \
+  has "$t: and refers to the administrator" "$(queue_message "$job")" \
     'Contact your administrator: .* no longer knows whether'
-  has "$t: the log says what to do" "$(job_log "$job")" "docextract cancel $key"
+  has "$t: the log gives advice" "$(job_log "$job")" "docextract cancel $key"
   dx cancel "$key" > "$dir/cancel"
   is "$t: which moves it away" \
     "$? $(find "$spool/damaged" -name "$key-*" | wc -l) $(documents)" '0 1 0'
@@ -352,10 +352,10 @@ lpadmin -p chart -v docextract://lab
 stop_daemon
 start_daemon
 says_how() { dx jobs | grep -q -e "--service"; }
-check "$t: jobs says what to do" until_true says_how
+check "$t: jobs gives advice" until_true says_how
 faults '#'
 dx retry "$key" --service lab > "$dir/retry" 2>&1
-is "$t: docextract retry takes the new name" "$?" 0
+is "$t: docextract retry accepts the new name" "$?" 0
 release "$job"
 is "$t: released, it is completed" "$(job_state "$job")" completed
 once "$t"

@@ -11,9 +11,9 @@ backend=$build/tests/it/docextract-owned
 
 if [ "$(id -u)" != 0 ]; then
   out=$(CUPS_SERVERROOT=$dir "$backend" 2> "$dir/err")
-  is 'another user than the own lists only the scheme' "$out" \
+  is 'the backend of another user lists only the scheme' "$out" \
     'network docextract "Unknown" "Document Extraction Service" "" ""'
-  has 'and is told what is wrong' "$(cat "$dir/err")" \
+  has 'and reports the error' "$(cat "$dir/err")" \
     "as '$(id -un)' instead of 'games'; fix it with: chmod 700"
   exit
 fi
@@ -56,19 +56,19 @@ faults 'source * word processing'
 print -d chart "$dir/a.pdf"
 until_true processing
 uid=$(id -u games) gid=$(id -g games)
-is 'the backend is the own user, for good' "$(ids Uid)" "$uid"
+is 'the backend runs as the separate user, permanently' "$(ids Uid)" "$uid"
 is 'in its group' "$(ids Gid)" "$gid"
 is 'and in no other' "$(ids Groups)" "$gid"
 is 'it has no capabilities' "$(ids CapEff) $(ids CapPrm)" \
   '0000000000000000 0000000000000000'
-is 'the spool is the own user'"'"'s' "$(find "$spool" ! -user games)" ''
+is 'the spool belongs to the separate user'"'"'s' "$(find "$spool" ! -user games)" ''
 faults '#'
 job_ends 'the job completes' "$job" completed
 is 'and has a result' "$(n_results)" 1
-is 'which belongs to the own user' "$(stat -c '%U:%G %a' "$results"/*)" \
+is 'which belongs to the separate user' "$(stat -c '%U:%G %a' "$results"/*)" \
   "$(printf 'games:games 640\n%.0s' 1 2)"
 print -d chart -o raw "$dir/a.pdf"
-job_ends 'a raw job, which the own user cannot read, is held' "$job" \
+job_ends 'a raw job, which the separate user cannot read, is held' "$job" \
   pending-held
 has 'with the reason' "$(queue_message "$job")" \
   'through the driver of this printer'
@@ -80,11 +80,11 @@ chmod 755 "$cups/bin/backend/docextract"
 print -d chart "$dir/a.pdf"
 refusal_is_shown() { queue_state chart | grep -q 'cannot store the chart'; }
 until_true refusal_is_shown
-has 'a backend that cupsd runs as lp calls the administrator' \
+has 'a backend that cupsd runs as lp refers to the administrator' \
   "$(queue_state chart)" 'Contact your administrator.*nothing is lost'
-has 'and says so in the log' "$(job_log "$job")" \
+has 'and the log has the reason' "$(job_log "$job")" \
   "as .+lp.+ instead of .+games.+chmod 700"
-is 'it is not run again as fast as cupsd can' "$(starts "$job")" 1
+is 'it is not run again immediately' "$(starts "$job")" 1
 chmod 700 "$cups/bin/backend/docextract"
 kill "$(backends)" # it would wait a minute
 job_ends 'once that is fixed, the job completes' "$job" completed

@@ -32,7 +32,7 @@ five='p1|p2|p3|p4|p5'
 
 # --- what the dialog can say -----------------------------------------------
 
-chosen 'as it is' "$five" 5 "$dir/five.pdf"
+chosen 'no options' "$five" 5 "$dir/five.pdf"
 chosen 'page ranges' 'p2|p4|p5' 3 -o page-ranges=2,4-9 "$dir/five.pdf"
 chosen 'page ranges of two documents' 'p2|p3#q2' 3 -o page-ranges=2-3 \
   "$dir/five.pdf" "$dir/two.pdf"
@@ -49,7 +49,7 @@ chosen 'a range of them' 'p2|p3' 2 -o number-up=2 -o page-ranges=2-3 \
   "$dir/five.pdf"
 chosen 'three copies' "$five" 5 -n 3 "$dir/five.pdf"
 chosen 'collated copies' "$five" 5 -n 3 -o collate=true "$dir/five.pdf"
-chosen 'collated copies as a dialog says it' "$five" 5 -n 3 \
+chosen 'collated copies, as requested by a dialog' "$five" 5 -n 3 \
   -o multiple-document-handling=separate-documents-collated-copies \
   "$dir/five.pdf"
 chosen 'copies that are not collated' "$five" 5 -n 3 -o collate=false \
@@ -63,7 +63,7 @@ look() { pdftoppm -r 20 "$1" | sha256sum; }
 for options in 'media=A5 fit-to-page' orientation-requested=4 mirror scaling=50 \
   booklet print-scaling=fill; do
   chosen "printed with $options" 'q1|q2' 2 -o "$options" "$dir/two.pdf"
-  is "printed with $options: the pages are as they were" \
+  is "printed with $options: the pages are unchanged" \
     "$(look "$(sent_files)")" "$(look "$dir/two.pdf")"
 done
 
@@ -78,7 +78,7 @@ for type in png jpeg; do
   clear_results
   print -d chart -n 4 "$file"
   job_ends "copies of a $type: the job is completed" "$job" completed
-  is "copies of a $type: one source, one file, as it is" \
+  is "copies of a $type: one source, one unchanged file" \
     "$(calls create) $(calls put) $(cmp "$(sent_files)" "$file" && echo same)" \
     '1 1 same'
   is "copies of a $type: one page" "$(logged) $(counted)" \
@@ -112,7 +112,7 @@ scan.jpg page-set=even
 three.txt page-ranges=4
 END
 print -d chart -o page-ranges=1 -o page-set=even "$dir/five.pdf"
-refused 'the even ones of page 1' "'page-ranges' and 'page-set' selects"
+refused 'the even pages of one page' "'page-ranges' and 'page-set' selects"
 
 # lp makes other values of these, and cupsd refuses a range that runs backward.
 for value in 3-1 abc 0 2,x 1-2-3; do
@@ -122,8 +122,8 @@ done
 print_ipp "$dir/five.pdf" application/pdf 'ATTR name page-set prime'
 refused 'page-set=prime' "'page-set' has no such choice"
 print_ipp "$dir/five.pdf" application/pdf 'ATTR name page-ranges 2,4'
-job_ends 'a list of pages that is a name' "$job" completed
-is 'a list of pages that is a name: the pages' "$(sent)" 'p2|p4'
+job_ends 'an invalid list of pages' "$job" completed
+is 'an invalid list of pages: the pages' "$(sent)" 'p2|p4'
 
 # --- separators and what is chosen -----------------------------------------
 
@@ -148,7 +148,7 @@ qpdf --encrypt secret owner 256 -- "$dir/five.pdf" "$dir/locked.pdf"
 clear_results
 print -d chart "$dir/five.pdf" "$dir/locked.pdf" "$dir/two.pdf"
 job_ends 'a refused document among good ones: held' "$job" pending-held
-is 'what was refused is not counted' "$(counted)" '7 7'
+is 'refused documents are not counted' "$(counted)" '7 7'
 release "$job"
 is 'a second run counts nothing twice' "$(counted)" '7 7'
 
@@ -162,4 +162,4 @@ job_ends 'and 2 pictures' "$job" completed
 print -d limited "$dir/five.pdf"
 job_ends 'and 5 more, since one is left' "$job" completed
 has 'then no more' "$(lp -d limited "$dir/two.pdf" 2>&1)" '[Qq]uota'
-is 'other queues go on' "$(print -d chart "$dir/two.pdf" && echo yes)" yes
+is 'other queues continue' "$(print -d chart "$dir/two.pdf" && echo yes)" yes

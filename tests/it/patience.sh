@@ -25,7 +25,7 @@ faults 'source * word processing'
 print -d chart "$dir/a.pdf"
 until_true calls_are source 1 || not_ok "$t: the extraction is awaited"
 WAIT_S=60 until_true is_later $(($(now) + 4 * limit)) ||
-  not_ok "$t: polls go on"
+  not_ok "$t: polling continues"
 is "$t: the job is not canceled" "$(job_state "$job")" processing
 faults '#'
 job_ends "$t: and is completed" "$job" completed
@@ -38,15 +38,15 @@ kill -HUP "$DAEMON_PID"
 faults 'source * word processing'
 print -d chart "$dir/a.pdf"
 WAIT_S=100 job_ends "$t: the print job ends" "$job" completed
-has "$t: with what happens to it" "$(job_log "$job")" \
+has "$t: with a message about the result" "$(job_log "$job")" \
   'message to "The service is taking longer than usual; the result will be delivered in the background'
 has "$t: the queue has a state reason" "$(lpoptions -p chart)" \
   docextract-overdue-warning
-has "$t: the administrator reads which limit" "$(dx jobs)" ProcessingLimit
-is "$t: nothing came" "$(n_results)" 0
+has "$t: the log names the limit" "$(dx jobs)" ProcessingLimit
+is "$t: no result was delivered" "$(n_results)" 0
 faults '#'
 stop_daemon # or it asks once an hour
 start_daemon
-check "$t: the result comes without the printer" until_true extracted 1
+check "$t: the result is delivered in the background" until_true extracted 1
 is "$t: it was sent once" "$(calls create) $(calls put) $(n_results)" '1 1 1'
 is "$t: one backend was enough" "$(starts "$job")" 1

@@ -5,7 +5,7 @@
 # owner, and therefore work as usual.
 . "$(dirname "$0")/lib.sh"
 
-# Whoever runs this test may be neither.
+# The user who runs this test may be neither.
 sed -i 's/requesting-user-name root/requesting-user-name $who/' "$dir/job.test"
 who=ann
 job_attributes() # ID: as $who is told
@@ -22,8 +22,8 @@ to_the_outage() # prints
   faults 'create * status 503'
   print -U ann -d chart "$dir/a.pdf"
   until_true calls_are create 1 || not_ok "$t: the service is called"
-  is "$t: its owner is told its state" "$(job_state "$job")" processing
-  is "$t: nobody else is" "$(who=eve && job_state "$job")" ''
+  is "$t: its owner can query its state" "$(job_state "$job")" processing
+  is "$t: other users cannot" "$(who=eve && job_state "$job")" ''
 }
 
 make_cups
@@ -50,7 +50,7 @@ to_the_outage
 kill -KILL "$(backends)"
 job_ends "$t: for cupsd it is over" "$job" completed
 faults '#'
-check "$t: docextractd learns that, and sends it" until_true extracted 1
+check "$t: docextractd detects it, and sends the chart" until_true extracted 1
 is "$t: once" "$(calls put) $(n_results)" '1 1'
 
 t='canceled'

@@ -10,7 +10,7 @@
 # failure.
 . "$(dirname "$0")/lib.sh"
 
-is_there() # WHAT PACKAGES COMMAND...: false, and says so, if it is not
+is_there() # WHAT PACKAGES COMMAND...: false, with a message, if it is missing
 {
   local what=$1 packages=$2
   shift 2
@@ -78,7 +78,7 @@ is 'PostScript: the patient' "$(patients)" 'Roe Jane 4711'
 clear_results
 print -d chart -o page-ranges=2 "$dir/chart.ps"
 job_ends 'PostScript, one page: the job is completed' "$job" completed
-is 'PostScript: the page that was chosen' "$(sent)" 'second page'
+is 'PostScript: the selected page' "$(sent)" 'second page'
 clear_results
 { head -n 6 "$dir/chart.ps"; echo 'nonsense'; } > "$dir/broken.ps"
 print -d chart "$dir/broken.ps"
@@ -178,7 +178,7 @@ gtk_prints() # COPIES TITLE PAGE...
   until_true test -s "$dir/display"
   HOME=$dir DISPLAY=:$(cat "$dir/display") limited 60 "$dir/gtk.out" \
     "$it/gtk-print" chart "$@"
-  is 'a GTK program: it prints' "$?" 0
+  is 'a GTK program: it can print' "$?" 0
   end_process "$server"
 }
 

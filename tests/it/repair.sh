@@ -13,9 +13,9 @@ stops() # TEXT PATTERN
 {
   print -d chart "$dir/a.pdf"
   until_true queue_is_stopped chart
-  has "$1: the queue says who has to act" "$(queue_state chart)" \
+  has "$1: the queue refers to the administrator" "$(queue_state chart)" \
     "^.Contact your administrator: [a-z ]+; nothing is lost\$"
-  has "$1: the log says why, and what to do" "$(job_log "$job")" \
+  has "$1: the log has reason and advice" "$(job_log "$job")" \
     "^W .*E_CONFIG: .*$2.*; run .+docextract config.+; when it is fixed, run: cupsenable chart\$"
 }
 
@@ -23,11 +23,11 @@ waits() # TEXT PATTERN UNTIL: what the queue says about that
 {
   print -d chart "$dir/a.pdf"
   until_true queue_says "$3\$"
-  has "$1: the queue says who has to act, and that it goes on" \
+  has "$1: the queue refers to the administrator, and reports the retry" \
     "$(queue_state chart)" "^.Contact your administrator: [a-z ]+; $3\$"
-  has "$1: the log says why" "$(job_log "$job")" "$2"
+  has "$1: the log has the reason" "$(job_log "$job")" "$2"
   is "$1: nothing was sent" "$(calls create)" 0
-  has "$1: hello says the same" "$(dx hello 2>&1)" "$2"
+  has "$1: hello reports the same" "$(dx hello 2>&1)" "$2"
 }
 
 goes_on() # TEXT: after cupsenable

@@ -35,17 +35,17 @@ echo "ErrorLog $cups/log/error_log" > "$cups/root/cups-files.conf"
 report() { CUPS_SERVERBIN=$cups/bin "$docextract" -c "$config" report; }
 output=$(report 2> "$dir/report.err")
 is 'report: succeeds' "$? $(cat "$dir/report.err")" '0 '
-is 'report: nothing that a person wrote' \
+is 'report: no text that a user wrote' \
   "$(grep -aoE 'MARK[A-Z]*' <<< "$output" | sort -u)" ''
 is 'report: no path, address, host or token' \
   "$(grep -aoE "$dir|127\.0\.0\.1|://|$(hostname)|eyJ[A-Za-z0-9_-]{6}" \
     <<< "$output" | sort -u)" ''
 has 'report: our version' "$output" '^  docextract [0-9]+\.[0-9]'
-has 'report: that of the filter, with qpdf' "$output" \
+has 'report: the version of the filter, with qpdf' "$output" \
   '^  todocextract [0-9.]+ \(qpdf [0-9.]+\)$'
-has 'report: that of libcups' "$output" '^  libCUPS/[0-9.]+$'
+has 'report: the version of libcups' "$output" '^  libCUPS/[0-9.]+$'
 # Where it is installed: in a build directory, nowhere.
-has 'report: that of docextractd' "$output" \
+has 'report: the version of docextractd' "$output" \
   '^  docextractd ([0-9.]+ \(libcurl/|was not found$)'
 has 'docextractd: its version, with libcurl' \
   "$("$build/daemon/docextractd" --version)" \
@@ -53,13 +53,13 @@ has 'docextractd: its version, with libcurl' \
 has 'report: the system' "$output" '^  Linux [0-9]'
 has 'report: a value that is a number' "$output" '^  FilterTimeLimit +14m$'
 has 'report: a default' "$output" '^  APIRate +8 \(default\)$'
-has 'report: of what a person wrote that it is set' "$output" \
+has 'report: only whether a text is set' "$output" \
   '^  TokenKeyID +\(set\)$'
 has 'report: the queue' "$output" \
   '^  queue 1: idle, accepting, [0-9]+ job.*service 1'
 has 'report: jobs by state' "$output" '^  extracted +1$'
-has 'report: failed ones' "$output" '^  failed +2$'
-has 'report: and why' "$output" '^  ended with E_REFUSED \(refused\) 2$'
+has 'report: failed jobs' "$output" '^  failed +2$'
+has 'report: and their codes' "$output" '^  ended with E_REFUSED \(refused\) 2$'
 has 'report: docextractd' "$output" '^  running, started by hand$'
 has 'report: the directories' "$(grep -cE '^  (SpoolDir|ResultsDir 1|/var/tmp) +ok, [0-9]+ MiB free$' \
   <<< "$output")" 3
@@ -80,7 +80,7 @@ has 'config: also with a slash at the end' "$output" \
   '^  # used by queue lost, device URI docextract://default$'
 lpadmin -p lost -v docextract://nowhere
 output=$(dx config 2>&1)
-has 'config: so is one that names no section' "$? $(xargs <<< "$output")" \
+has 'config: a queue without a section is reported' "$? $(xargs <<< "$output")" \
   '^78 warning: queue lost prints to docextract://nowhere, which is not a section'
 is 'config: no secret' "$(grep -c MARKKEY- <<< "$output")" 0
 
@@ -90,7 +90,7 @@ blames() # WHAT PATTERN
 {
   output=$(report 2>&1 | tr '\n' '/')
   has "report: $1" "$output" "$2"
-  hasnt "report: $1, without what a person wrote" "$output" 'MARK|127\.0\.0\.1'
+  hasnt "report: $1, without text that a user wrote" "$output" 'MARK|127\.0\.0\.1'
 }
 settings=('TokenClaim sub MARKCLAIM' 'TokenKeyID MARKKEYID')
 
@@ -115,7 +115,7 @@ is_waiting() { dx jobs --json | jq -e '.[] | select(.message != "" and
 until_true is_waiting
 blames 'a storage that does not respond' '/  storage: E_NET \(transient\) 1/'
 faults ''
-job_ends 'the job goes on' "$job" completed
+job_ends 'the job continues' "$job" completed
 
 stop_daemon
 export LD_PRELOAD=$build/tests/crash/preload.so
@@ -164,7 +164,7 @@ END
 fi
 
 chmod 000 "$config"
-hasnt 'report: no queue is blamed for that' \
+hasnt 'report: no queue is reported for that' \
   "$(as_run_user "$docextract" -c "$config" report)" 'service.*not configured'
 chmod 640 "$config"
 
@@ -173,11 +173,11 @@ output=$(report)
 has 'report: without cupsd too' "$? $output" '  cupsd does not respond$'
 chmod 000 "$config"
 output=$(as_run_user "$docextract" -c "$config" report)
-has 'report: without permission to read the configuration it says what to do' "$output" \
+has 'report: without permission to read the configuration it gives advice' "$output" \
   '  cannot be used: E_CONFIG; run this command as root'
 chmod 640 "$config"
 echo 'Nonsense MARKNONSENSE' >> "$config"
 output=$(report 2>&1)
 has 'report: with a wrong configuration too' "$? $output" \
   '  cannot be used: E_CONFIG'
-hasnt 'report: and then nothing that a person wrote either' "$output" MARK
+hasnt 'report: and no text that a user wrote' "$output" MARK

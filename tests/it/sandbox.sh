@@ -21,7 +21,7 @@ first=$job
 stopped() { queue_is_stopped chart; }
 until_true stopped
 check 'without seccomp the queue stops' stopped
-has 'the queue says who has to act' "$(queue_state chart)" \
+has 'the queue refers to the administrator' "$(queue_state chart)" \
   'Contact your administrator.*nothing is lost'
 has 'the log names the feature of the kernel and the directive' \
   "$(job_log "$first")" "CONFIG_SECCOMP_FILTER.*Sandbox optional.*cupsenable"
@@ -36,9 +36,9 @@ write_config 'Sandbox optional'
 cupsenable chart
 job_ends 'with Sandbox optional it is extracted' "$first" completed
 is 'its values are there' "$(patients)" 'Ahrens Ann 1'
-hasnt 'the user who printed does not read about it' \
+hasnt 'the user who printed gets no message about it' \
   "$(job_message "$first")$(queue_state chart)" Sandbox
-has 'the log says that there is no sandbox' "$(job_log "$first")" \
+has 'the log reports that there is no sandbox' "$(job_log "$first")" \
   'Sandbox optional.* is set, and the kernel does not offer seccomp'
 stop_cupsd
 
@@ -53,7 +53,7 @@ loop=$job
 print -d chart "$dir/next.pdf"
 job_ends 'a document whose conversion never ends is refused' "$loop" \
   pending-held
-has 'its message says why' "$(job_message "$loop")" 'took too long'
+has 'its message has the reason' "$(job_message "$loop")" 'took too long'
 job_ends 'the job behind it is completed' "$job" completed
 is 'its values are there, too' "$(patients)" 'Bauer Ben 2'
 no_gs() { ! cups_children | grep -q ' gs$\|gstopdf'; }

@@ -92,7 +92,7 @@ chosen 'a job sheet is not sent' 'q1|q2' -o job-sheets=standard "$dir/two.pdf"
 
 pdftoppm -jpeg -r 30 -singlefile "$dir/chart.pdf" "$dir/scan"
 far 'a JPEG' far "$dir/scan.jpg"
-is 'a JPEG: once, as it is' "$(calls create) $(n_results) $(
+is 'a JPEG: once, unchanged' "$(calls create) $(n_results) $(
   cmp "$(sent_files)" "$dir/scan.jpg" && echo same)" '1 1 same'
 is 'a JPEG: its type' "$(manifest_has '.files[0]|[.name,.content_type]')" \
   '["scan.jpg","image/jpeg"]'
@@ -115,7 +115,7 @@ has 'a locked PDF: it is held here with a reason' \
   "$(queue_state chart)" 'password'
 is 'a locked PDF: nothing is sent' "$(calls create)" 0
 cancel -a chart
-is 'the queue goes on' "$(print -d chart "$dir/two.pdf"
+is 'the queue continues' "$(print -d chart "$dir/two.pdf"
   job_ends x "$job" completed)" 'ok - x'
 
 # Of several documents, CUPS there would send only the first; printed straight
@@ -149,9 +149,9 @@ on_client until_true stops
 is 'our driver on the other computer: the job stops there' \
   "$(on_client job_state "$job")" processing-stopped
 # cupsd shows these words, or that a filter failed if it hears of that first.
-check 'and the log there says what to do' \
+check 'and the log there gives advice' \
   grep -qa "^W .*\[Job $job\].*-m everywhere" "$client/log/error_log"
-check 'and the person is told whom to ask' grep -qa \
+check 'and the user is referred to the administrator' grep -qa \
   "^E .*\[Job $job\] Contact your administrator" "$client/log/error_log"
 is 'nothing arrives' "$(lpstat -o) $(calls create)" ' 0'
 

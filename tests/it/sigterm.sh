@@ -2,7 +2,7 @@
 #
 # sigterm.sh - SIGTERM in every state ends the backend within two seconds, cupsd
 # runs the job again, and every document is sent once; a call of docextractd
-# goes on. A job that is canceled in that state ends, and is not submitted if
+# continues. A job that is canceled in that state ends, and is not submitted if
 # its upload had not begun. Cancel, hold, and disable for a job of several
 # documents are in interrupted.sh.
 . "$(dirname "$0")/lib.sh"
@@ -166,7 +166,7 @@ to_local_failure()
   chmod 550 "$results"
   faults '#'
   reach failure_is_shown
-  chmod 2770 "$results" # the wait goes on
+  chmod 2770 "$results" # the wait continues
 }
 
 to_minute() # nothing can be stored, and nothing was received
@@ -270,7 +270,7 @@ for state in receiving asking_first asking_again post put poll extract \
   local_failure minute backoff token minting; do
   signaled "${state//_/ }" $state
 done
-check 'minting: the command has ended, too' is_gone "$(cat "$gate/minting")"
+check 'TokenCommand: the program has ended, too' is_gone "$(cat "$gate/minting")"
 signaled 'a second one' first_signal 500
 
 for state in receiving post minute backoff token minting; do

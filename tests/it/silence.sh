@@ -20,10 +20,10 @@ chart_pdf "$dir/b.pdf" Bob Berg 2
 
 print -d chart "$dir/a.pdf" "$dir/random.bin" "$dir/b.pdf"
 wait_job "$job" "$ended|aborted"
-has 'a job that cannot go on is not completed' "$(job_state "$job")" \
+has 'a job that cannot continue is not completed' "$(job_state "$job")" \
   'pending-held|aborted'
 has 'the reason is shown' "$(queue_message "$job")" 'type'
-is 'half a job is not sent' "$(calls create)" 0
+is 'an incomplete job is not sent' "$(calls create)" 0
 until_true no_backend
 check 'the backend has ended' no_backend
 
@@ -40,7 +40,7 @@ is_later() { [ "$(now)" -ge "$1" ]; }
 has_reason() { lpoptions -p chart | grep -q docextract-stopped-warning; }
 print -d chart "$dir/a.pdf"
 until_true calls_are source 1 || not_ok "$t: the extraction is awaited"
-WAIT_S=60 until_true is_later $(($(now) + 10)) || not_ok "$t: polls go on"
+WAIT_S=60 until_true is_later $(($(now) + 10)) || not_ok "$t: polling continues"
 is "$t, before: the connection lasts longer than the limit" \
   "$(job_log "$job" | grep ' docextractd: ')" ''
 kill -STOP "$DAEMON_PID"

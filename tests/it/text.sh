@@ -118,5 +118,5 @@ is 'and sends nothing' "$(calls create)" 0
 printf '\f \t\r\n' > "$dir/blank.txt"
 print -d chart "$dir/blank.txt"
 job_ends 'a text of nothing but blanks: the job is held' "$job" pending-held
-has 'a text of nothing but blanks: the message says so' \
+has 'a text of nothing but blanks: the message reports it' \
   "$(job_message "$job")" 'it is empty'

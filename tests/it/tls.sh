@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 #
 # tls.sh - a service whose certificate comes from a private authority: trusted
-# if the configuration says so, otherwise never contacted.
+# if configured, otherwise never contacted.
 . "$(dirname "$0")/lib.sh"
 
 authority() # NAME
@@ -26,9 +26,9 @@ stops() # TEXT PATTERN: printing stops the queue, no server is contacted
   print -d chart "$dir/a.pdf"
   until_true queue_is_stopped chart
   check "$1: the queue stops" queue_is_stopped chart
-  has "$1: the queue says who has to act" "$(queue_state chart)" \
+  has "$1: the queue refers to the administrator" "$(queue_state chart)" \
     'Contact your administrator: '
-  has "$1: the log says why" "$(job_log "$job")" "E_(CERT|PROTOCOL|CONFIG): .*$2"
+  has "$1: the log has the reason" "$(job_log "$job")" "E_(CERT|PROTOCOL|CONFIG): .*$2"
   is "$1: the job is kept" "$(job_state "$job")" pending
   is "$1: no call was made" "$(jq -s length "$SIM_LOG")" "$before"
   cancel "$job"

@@ -86,19 +86,19 @@ check 'Token command: the service greets' dx hello
 
 # --- what is not -----------------------------------------------------------
 
-says() # TEXT PATTERN: hello fails and says so
+says() # TEXT PATTERN: hello fails and reports it
 {
   local output status
   output=$(dx hello 2>&1)
   status=$?
-  has "$1: hello says so" "$output" "$2"
+  has "$1: hello reports it" "$output" "$2"
   is "$1: hello fails" "$([ "$status" -ge 64 ] && echo "64 or more")" \
     '64 or more'
 }
 
 serve HS256 --skew 7200
 output=$(dx hello 2>&1)
-has 'a wrong clock: hello says by how much' "$output" '(71[0-9]{2}|7200) s|2 h'
+has 'a wrong clock: hello reports the difference' "$output" '(71[0-9]{2}|7200) s|2 h'
 
 serve HS256
 BASE_URL=https://no-such-host.invalid write_config
@@ -123,11 +123,11 @@ clear_results
 print -d chart "$dir/a.pdf"
 WAIT_S=60 until_true queue_is_stopped chart # three tries take 30 s
 check 'the wrong key stops the queue' queue_is_stopped chart
-has 'the wrong key: the queue says so from the first try on' "$(job_log "$job")" \
+has 'the wrong key: the queue reports it from the first attempt on' "$(job_log "$job")" \
   'Contact your administrator: the service rejected the .*; trying again, nothing is lost'
-has 'the wrong key: the queue says why' "$(queue_state chart)" \
+has 'the wrong key: the queue reports the reason' "$(queue_state chart)" \
   'Contact your administrator: the service rejected the credentials of this printer'
-has 'the wrong key: the log says what the service said, and what to do' \
+has 'the wrong key: the log has the response and advice' \
   "$(job_log "$job")" \
   "^W .*E_TOKEN: the service refused the token \(401\).*run .+docextract hello.+; when it"
 has 'the wrong key: so does jobs' "$(dx jobs)" \

@@ -29,12 +29,12 @@ chart_pdf "$dir/chart.pdf" José Müller 004711 'a second page'
 # --- a PDF -----------------------------------------------------------------
 
 one_job 'a PDF' -t 'Befund Müller / "A"' "$dir/chart.pdf"
-is 'the job says what became of it, when it has ended' \
+is 'the job reports its outcome' \
   "$(job_message "$job")" 'Extracted 1 case'
 source=$(jq -r .results.source_id "$result")
 case_id=$(jq -r .results.id "$result")
 # Some versions of jq print 4.0 as it came, others as 4.
-is "the chart's own values come back" \
+is "the values of the chart are extracted" \
   "$(jq -c '.results.medical_data[] | (.. | numbers) |= . + 0' "$result")" \
   '{"patient_first_name":"José","patient_last_name":"Müller","patient_mrn":"004711","patient_dob":"3/7/1984","wbc_count":{"value":7.2,"measurement_unit":"10^3/uL","range":{"min":4,"max":11}},"hemoglobin":{"value":13.5,"measurement_unit":"g/dL","range":{"min":12,"max":15.5}}}'
 is 'something was found in it' "$(manifest_has '.cases[0].empty')" false
@@ -44,8 +44,8 @@ is 'results are for their group only' \
   "$(mode_of "$result") $(mode_of "$manifest") $results_mode" '640 640 2770'
 is "results have their directory's group" \
   "$(stat -c %G "$result" "$manifest" | sort -u)" "$(stat -c %G "$results")"
-is 'nothing else lies in the results directory' "$(ls -A "$results" | wc -l)" 2
-is 'the manifest says what became of it' \
+is 'the results directory has no other files' "$(ls -A "$results" | wc -l)" 2
+is 'the manifest has the outcome' \
   "$(manifest_has '[.schema,.outcome,.service,.source_id]')" \
   "[2,\"extracted\",\"default\",\"$source\"]"
 is 'the manifest has the job' \
@@ -97,7 +97,7 @@ is 'a JPEG is registered as one' "$(manifest_has '.files[0].content_type')" \
 
 "$build/tests/filter/mktiff" "$dir/three.tif" pages=3 pack=g3 unit=inch dpi=204
 one_job 'page ranges of a TIFF' -o page-ranges=2-3 "$dir/three.tif"
-is 'only the chosen pages of a TIFF leave the machine' \
+is 'only the selected pages of a TIFF are sent' \
   "$(pages_of "$(uploaded)")" 2
 
 frame='\x2C\0\0\0\0\x01\0\x01\0\0\x02\x02\x4C\x01\0'
@@ -107,13 +107,13 @@ printf "$gif$frame$frame$frame;" > "$dir/three.gif"
 pdftoppm -r 20 -singlefile "$dir/chart.pdf" "$dir/one"
 cat "$dir"/one.ppm "$dir"/one.ppm "$dir"/one.ppm > "$dir/three.ppm"
 
-held() # TEXT PATTERN LP ARGUMENT...: nothing is sent, and the queue says why
+held() # TEXT PATTERN LP ARGUMENT...: nothing is sent, and the queue reports the reason
 {
   clear_results
   print -d chart "${@:3}"
   job_ends "$1: the job is held" "$job" pending-held
   is "$1: nothing is sent" "$(calls create) $(n_results)" '0 0'
-  has "$1: the queue says why" "$(queue_message "$job")" "$2"
+  has "$1: the queue reports the reason" "$(queue_message "$job")" "$2"
 }
 held 'a GIF with three images' 'several images' "$dir/three.gif"
 held 'a PNM with three images' 'several images' "$dir/three.ppm"
@@ -126,7 +126,7 @@ printf '\0\0\0\x18ftypheic\0\0\0\0mif1heic' > "$dir/scan.heic"
 for f in webp heic; do
   held "a file that CUPS does not know, $f" \
     'a type that cannot be printed here; print it as a PDF' "$dir/scan.$f"
-  has "a file that CUPS does not know, $f: the log has the types" \
+  has "a file of a type unknown to CUPS, $f: the log has the types" \
     "$(job_log "$job")" \
     'print PDF, PostScript, text, JPEG, PNG, TIFF, GIF, BMP or PNM files'
 done
@@ -153,7 +153,7 @@ while read -r file type expected; do
   print_ipp "$dir/$file" "$type" 'ATTR rangeOfInteger page-ranges 1-1'
   job_ends "$file that is declared as $type: completed" "$job" completed
   manifest=$results/$(manifests | head -n 1)
-  is "$file that is declared as $type: the bytes decide, and the options" \
+  is "$file that is declared as $type: its content determines the type, and options apply" \
     "$(manifest_has '.files[0]|[.content_type,.pages]')" "$expected"
   is "$file that is declared as $type: only todocextract read it" \
     "$(filters_of "$job")" todocextract
@@ -171,7 +171,7 @@ END
 
 "$it/mkpdf" "$dir/blank.pdf" ''
 one_job 'a blank chart' "$dir/blank.pdf"
-is 'a blank chart: the job says that nothing was found' \
+is 'a blank chart: the job reports that nothing was found' \
   "$(job_message "$job")" 'Extracted 1 case; nothing was found in it'
 is 'a blank chart: so does the manifest' \
   "$(manifest_has '[.outcome, .cases[0].empty]')" '["extracted",true]'
@@ -195,7 +195,7 @@ gs -q -dNOPAUSE -dBATCH -r50 -sDEVICE=bmp16m -dLastPage=1 \
 cp "$dir/three.txt" "$dir/three.html"
 while read -r file expected filters; do
   one_job "$file" "$dir/$file"
-  is "$file arrives as it should" \
+  is "$file arrives as expected" \
     "$(manifest_has '.files[0]|[.content_type,.pages]')" "$expected"
   is "$file: the programs that read it" "$(filters_of "$job")" "$filters"
   case $file in
@@ -223,16 +223,16 @@ one.bmp ["application/pdf",1] imagetopdf todocextract
 END
 
 one_job 'standard input' - < "$dir/chart.pdf"
-is 'what comes through a pipe arrives' "$(patients)" 'Müller José 004711'
+is 'a document from a pipe arrives' "$(patients)" 'Müller José 004711'
 
 # --- what the dialog can say -----------------------------------------------
 
 "$it/mkpdf" "$dir/five.pdf" 'MRN: 1' 'MRN: 2' 'MRN: 3' 'MRN: 4' 'MRN: 5'
 one_job 'page ranges' -o page-ranges=2,4 "$dir/five.pdf"
-is 'only the chosen pages leave the machine' \
+is 'only the selected pages are sent' \
   "$(pages_of "$(uploaded)") $(pdftotext "$(uploaded)" - | tr -s '\f\n' ' ')" \
   '2 MRN: 2 MRN: 4 '
 
 one_job 'three copies' -n 3 "$dir/chart.pdf"
-is 'copies do not multiply anything' \
+is 'copies are sent once' \
   "$(calls create) $(pages_of "$(uploaded)")" '1 2'

@@ -59,7 +59,7 @@ release "$job"
 is "$t: it completes" "$(job_state "$job")" completed
 is "$t: both are extracted, and none twice" \
   "$(calls put) $(n_results)" '2 2'
-check "$t: the person is told what happened now" \
+check "$t: the user gets the outcome of this run" \
   eval 'job_log "$job" | grep -q "Extracted 2 cases"'
 release_again=$job
 t='extracted, and printed again'
@@ -78,7 +78,7 @@ after_the_outage
 nothing_was_sent
 cupsenable chart
 
-t='held while docextractd is away'
+t='held while docextractd is not running'
 to_the_outage
 stop_daemon KILL
 lp -i "$job" -H hold
@@ -86,7 +86,7 @@ job_ends "$t: it is held" "$job" pending-held
 until_true no_backend || not_ok "$t: the backend leaves"
 stop_cupsd
 start_daemon
-check "$t: with cupsd away, too, it waits" until_true grep -q 'cupsd: none' \
+check "$t: without cupsd, it waits" until_true grep -q 'cupsd: none' \
   "$dir/daemon.new"
 faults '#'
 start_cupsd
@@ -193,14 +193,14 @@ until_true no_backend || not_ok "$t: the backend leaves"
 stop_daemon KILL
 cancel "$job"
 start_daemon
-check "$t: a person is asked" until_true status_is "$job" undecided
+check "$t: it needs a decision" until_true status_is "$job" undecided
 first=$job
 faults '#'
 print -d other "$dir/b.pdf" > "$dir/out"
 check "$t: another print job is extracted" until_true extracted 1
 job=$first
 nothing_was_sent
-check "$t: and asked still" status_is "$job" undecided
+check "$t: and still needs it" status_is "$job" undecided
 dx jobs > "$dir/out"
 check "$t: jobs names the commands that decide" \
   grep -q 'docextract retry .*docextract cancel' "$dir/out"
@@ -222,14 +222,14 @@ print -d chart "$dir/b.pdf"
 check "$t: and is not reported any more" until_true reports 'Extracted 1 case'
 is "$t: nor by the queue" "$(lpoptions -p chart | grep decision)" ''
 
-t='the same, and the person wants it'
+t='the same, and the administrator sends it'
 to_the_outage
 cupsdisable chart
 until_true no_backend || not_ok "$t: the backend leaves"
 stop_daemon KILL
 cancel "$job"
 start_daemon
-check "$t: a person is asked" until_true status_is "$job" undecided
+check "$t: it needs a decision" until_true status_is "$job" undecided
 faults '#'
 dx retry "$(key_of "$job")" > "$dir/out" ||
   not_ok "$t: it is retried: $(cat "$dir/out")"
@@ -245,7 +245,7 @@ until_true no_backend
 is_forgotten() { [ -z "$(job_state "$job")" ]; }
 check "$t: it is forgotten" until_true is_forgotten
 start_daemon
-check "$t: a person is asked" until_true status_is "$job" undecided
+check "$t: it needs a decision" until_true status_is "$job" undecided
 dx cancel "$(key_of "$job")" > "$dir/out" ||
   not_ok "$t: it is canceled: $(cat "$dir/out")"
 
@@ -260,7 +260,7 @@ cupsdisable chart
 until_true no_backend || not_ok "$t: the backend leaves"
 stop_daemon KILL
 cancel "$job"
-is "$t: cupsd knows it at first" "$(job_state "$job")" canceled
+is "$t: cupsd has it at first" "$(job_state "$job")" canceled
 first=$job
 cupsdisable paper
 for _ in 1 2; do

@@ -26,7 +26,7 @@ make_data()
   chmod 755 "$DATA_DIR" "$DATA_DIR/model"
 }
 
-# What people who print see. Asked at the port: the response has the address
+# What users who print see. Asked at the port: the response has the address
 # from which the driver is fetched.
 default_of() # OPTION
 {
@@ -83,7 +83,7 @@ check 'the driver is chosen already' is_there \
   "//select[@name='PPD_NAME']/option[@selected and @value='docextract.ppd']"
 press 'Add Printer'
 check 'the printer is added' until_true shows 'has been added'
-is 'the queue takes jobs' "$(lpstat -a chart | grep -c accepting)" 1
+is 'the queue accepts jobs' "$(lpstat -a chart | grep -c accepting)" 1
 
 # --- its options -----------------------------------------------------------
 
@@ -104,7 +104,7 @@ set_separators Custom 3
 is 'so is one after any number of pages' "$(default_of CaseSeparators)" \
   Custom.INTEGER
 options_page
-is 'the page shows the number the next time' \
+is 'the page shows the number on the next visit' \
   "$(value_of CaseSeparators) $(value_of CaseSeparators.Pages)" 'Custom 3'
 clear_results
 print -d chart -U reception -t 'Two charts' "$dir/four.pdf"
@@ -114,7 +114,7 @@ is 'a case of three pages and one of the fourth' "$(n_results)" 2
 # --- the outcome -----------------------------------------------------------
 
 open_page "$site/printers/chart?which_jobs=completed"
-check 'the page of the printer says what came of it' \
+check 'the page of the printer reports the outcome' \
   until_true shows '"Extracted 2 cases"'
 picture finished
 
@@ -122,17 +122,17 @@ faults 'source * word processing'
 print -d chart "$dir/four.pdf"
 until_true calls_are source 1
 open_page "$site/printers/chart"
-check 'and what a job waits for' until_true shows \
+check 'and the reason why a job waits' until_true shows \
   'The chart is with the service; waiting for its result'
 faults '#'
-job_ends 'it goes on' "$job" completed
+job_ends 'it continues' "$job" completed
 
 qpdf --encrypt secret secret 256 -- "$dir/four.pdf" "$dir/locked.pdf"
 print -d chart -U reception -t 'A locked chart' "$dir/locked.pdf"
 job_ends 'a document with a password is held' "$job" pending-held
 why='The chart was not extracted: it is password-protected'
 open_page "$site/jobs"
-check 'the page of jobs says why' until_true shows "$why"
+check 'the page of jobs has the reason' until_true shows "$why"
 picture held
 open_page "$site/printers"
 check 'so does the list of printers' until_true shows "$why"
