@@ -179,6 +179,20 @@ void attend_refused(struct manager *manager, const char *name, bool is_final,
   }
 }
 
+/* Tries again at once if the administrator must fix something: that was noticed
+ * while no backend was connected, after a restart, and is reported only to
+ * one that is. */
+static void retry_if_stopped(struct manager *manager, struct managed *managed)
+{
+  enum dx_class cls = dx_class_of(managed->job->message_code);
+  struct dx_err err;
+
+  if ((cls == DX_CL_CONFIG || cls == DX_CL_TOKEN) &&
+      manager_borrow(manager, managed->job->key, &managed, &err) == DX_OK &&
+      manager_drive(manager, managed, &err) != DX_OK)
+    dx_log(DX_LOG_ERROR, "%s: %s", dx_code_name(err.code), err.text);
+}
+
 /* No job of this run is in progress: it is over, or was superseded. */
 static void begin_without_receipt(struct session *session)
 {
@@ -221,10 +235,12 @@ void attend_begin(struct session *session, const char *key, const char *run)
   if (code != DX_E_NOT_FOUND)
     return; /* linked, refused, or waiting */
   managed = manager_find(session->manager, key);
-  if (managed != NULL && !managed->is_over && is_of(session, managed->job))
-    link_to(session, managed);
-  else
+  if (managed == NULL || managed->is_over || !is_of(session, managed->job)) {
     begin_without_receipt(session);
+  } else {
+    link_to(session, managed);
+    retry_if_stopped(session->manager, managed);
+  }
 }
 
 /* ---- messages of backends ---- */

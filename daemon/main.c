@@ -46,23 +46,25 @@
 #define SWEEP_ASK_MS 500
 #define SWEEP_TRIES 6
 
+/* From one configuration to the next. */
 struct daemon {
   const char *config_path;
+  enum dx_started started;
+  int signal_fd;
+  int watch_fd;        /* of the directory of the configuration */
+  struct dx_err wrong; /* error of the configuration, or DX_OK */
   struct dx_spool spool;
   char *spool_dir;
+  int lock_fd;
   struct dx_http *http;
   struct manager manager; /* inactive without a configuration */
-  struct dx_err wrong;    /* error of the configuration, or DX_OK */
   struct control *control;
-  enum dx_started started;
-  int watch_fd; /* of the directory of the configuration */
   struct status status;
-  int signal_fd;
-  int lock_fd;
   int64_t sweep_ms;
   int sweep_tries;
-  int64_t idle_ms; /* monotonic: idle since; 0: busy */
-  bool stop, again;
+  int64_t idle_ms;        /* monotonic: idle since; 0: busy */
+  struct dx_config *next; /* of the file that has changed; NULL: it has not */
+  bool stop;
 };
 
 static bool is_verbose, is_journal, is_on_demand;
@@ -81,39 +83,33 @@ static void print_line(enum dx_log_level level, const char *line)
 
 /* ---- configuration ---- */
 
-/* Takes ownership of a valid configuration. */
-static enum dx_code use_config(struct daemon *d, struct dx_config *config,
-                               struct dx_err *err)
+/* Logged here, because messages of the filters are shown to users, or
+ * discarded. */
+static void warn_of_sandbox(const struct dx_config *config)
 {
   size_t i;
 
-  /* Logged here, because messages of the filters are shown to users, or
-   * discarded. */
   for (i = 0; i < config->service_count; i++)
     if (config->services[i].sandbox == DX_SANDBOX_IS_OPTIONAL)
       dx_log(DX_LOG_WARNING,
              "<Service %s>: 'Sandbox optional' is set: without seccomp in the "
              "kernel, documents are parsed without a sandbox",
              config->services[i].name);
-  if (d->status.path == NULL)
-    status_start(&d->status, config->status_socket, d->spool_dir,
-                 d->config_path);
-  d->wrong.code = DX_OK;
-  return manager_use(&d->manager, config, err);
 }
 
 /* Watches the directory, because editors replace the file. */
-static void watch_config(struct daemon *d)
+static int watch_config(const char *config_path)
 {
+  int fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
   char path[PATH_MAX];
 
-  (void)snprintf(path, sizeof(path), "%s", d->config_path);
-  d->watch_fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
-  if (inotify_add_watch(d->watch_fd, dirname(path),
+  (void)snprintf(path, sizeof(path), "%s", config_path);
+  if (inotify_add_watch(fd, dirname(path),
                         IN_MOVED_TO | IN_CLOSE_WRITE | IN_ONLYDIR) < 0)
     dx_log(DX_LOG_WARNING,
            "cannot watch '%s': %s; after a change of it, send SIGHUP",
-           d->config_path, strerror(errno));
+           config_path, strerror(errno));
+  return fd;
 }
 
 /* Reads the events of the directory; true if the file was changed. */
@@ -155,34 +151,17 @@ static enum dx_code load_config(const struct daemon *d,
 /* An invalid configuration is reported and ignored. */
 static void reload(struct daemon *d)
 {
-  struct dx_config *config = NULL;
   struct dx_err err;
-  enum dx_code code;
 
   (void)sd_notify(0, "RELOADING=1");
-  code = load_config(d, &config, &err);
-  if (code == DX_OK) {
-    bool is_moved = strcmp(config->spool_dir, d->spool_dir) != 0;
-
-    /* These cannot change while docextractd runs. */
-    d->again = is_moved || (d->status.path != NULL &&
-                            strcmp(config->status_socket, d->status.path) != 0);
-    if (d->again) {
-      dx_log(DX_LOG_WARNING, "%s has changed: starting again",
-             is_moved ? "SpoolDir" : "StatusSocket");
-      dx_config_free(&config);
-      return;
-    }
+  if (load_config(d, &d->next, &err) == DX_OK) {
+    dx_log(DX_LOG_INFO, "reloading '%s'", d->config_path);
+    return;
   }
-  if (code == DX_OK)
-    code = use_config(d, config, &err);
-  if (code == DX_OK)
-    dx_log(DX_LOG_INFO, "reloaded '%s'", d->config_path);
-  else
-    dx_log(DX_LOG_ERROR, "%s: %s; %s", dx_code_name(err.code), err.text,
-           d->manager.config != NULL ? "keeping the previous configuration"
-                                     : "nothing is sent until it is fixed");
-  if (code != DX_OK && d->manager.config == NULL) {
+  dx_log(DX_LOG_ERROR, "%s: %s; %s", dx_code_name(err.code), err.text,
+         d->manager.config != NULL ? "keeping the previous configuration"
+                                   : "nothing is sent until it is fixed");
+  if (d->manager.config == NULL) {
     d->wrong = err;
     dx_advise(&d->wrong);
   }
@@ -263,26 +242,14 @@ static enum dx_code take_lock(struct daemon *d, struct dx_err *err)
   return d->lock_fd >= 0 ? DX_OK : err->code;
 }
 
-static enum dx_code start(struct daemon *d, struct dx_err *err)
+/* Takes ownership of the configuration. If it is invalid (d->wrong), only the
+ * spool is used. */
+static enum dx_code start(struct daemon *d, struct dx_config *config,
+                          struct dx_err *err)
 {
   const struct control_ops ops = {on_message, verbs_closed, d};
-  struct dx_config *config = NULL;
-  struct dx_err ignored;
   enum dx_code code;
 
-  d->started = is_on_demand                      ? DX_STARTED_DEMAND
-               : getenv("NOTIFY_SOCKET") != NULL ? DX_STARTED_SERVICE
-                                                 : DX_STARTED_HAND;
-  code = load_config(d, &config, err);
-  if (code != DX_OK) {
-    /* An invalid configuration usually still names the spool. Changing the file
-     * would not fix a local failure. */
-    if (dx_class_of(code) == DX_CL_LOCAL ||
-        dx_config_read_anyway(d->config_path, &config, &ignored) != DX_OK)
-      return code;
-    d->wrong = *err;
-    dx_advise(&d->wrong);
-  }
   d->spool_dir = strdup(config->spool_dir);
   d->http = dx_http_new();
   d->manager.spool = &d->spool;
@@ -301,15 +268,18 @@ static enum dx_code start(struct daemon *d, struct dx_err *err)
     d->control = control_new(&d->spool, d->started, &ops, err);
     code = d->control != NULL ? DX_OK : err->code;
   }
-  if (code == DX_OK)
-    watch_config(d);
-  if (code == DX_OK && d->wrong.code == DX_OK)
-    return use_config(d, config, err);
-  dx_config_free(&config);
-  if (d->wrong.code != DX_OK)
+  if (code != DX_OK || d->wrong.code != DX_OK)
+    dx_config_free(&config);
+  if (code != DX_OK)
+    return code;
+  if (d->wrong.code != DX_OK) {
     dx_log(DX_LOG_ERROR, "%s: %s; nothing is sent until it is fixed",
            dx_code_name(d->wrong.code), d->wrong.text);
-  return code;
+    return DX_OK;
+  }
+  warn_of_sandbox(config);
+  status_start(&d->status, config->status_socket, d->spool_dir, d->config_path);
+  return manager_start(&d->manager, config, err);
 }
 
 static void sweep(struct daemon *d)
@@ -374,7 +344,7 @@ static enum dx_code loop(struct daemon *d, struct dx_err *err)
         is_new = true;
       else
         d->stop = true;
-    if (is_new)
+    if (is_new && !d->stop)
       reload(d);
     /* If started on demand, docextractd exits when it is idle. */
     if (d->started != DX_STARTED_DEMAND || control_clients(d->control) > 0 ||
@@ -384,10 +354,8 @@ static enum dx_code loop(struct daemon *d, struct dx_err *err)
       d->idle_ms = dx_monotonic_ms();
     else if (dx_monotonic_ms() - d->idle_ms >= DX_IDLE_MS)
       return DX_OK;
-    if (d->stop)
+    if (d->stop || d->next != NULL)
       return DX_OK;
-    if (d->again)
-      return dx_fail(err, DX_E_BUSY, 0, "the configuration has changed");
     if (d->manager.config != NULL) {
       sweep(d);
       status_check(&d->status);
@@ -401,26 +369,64 @@ static enum dx_code loop(struct daemon *d, struct dx_err *err)
  * lock may create it. */
 static void stop(struct daemon *d)
 {
-  (void)sd_notify(0, "STOPPING=1");
   control_free(&d->control);
   manager_stop(&d->manager);
   status_stop(&d->status);
-  if (d->watch_fd >= 0)
-    (void)close(d->watch_fd);
   dx_http_free(&d->http);
   if (d->lock_fd >= 0)
     (void)close(d->lock_fd);
   dx_spool_close(&d->spool);
   free(d->spool_dir);
-  (void)close(d->signal_fd);
 }
 
-static int run(const char *config_path)
+/* Starts again with each new configuration, as a new process would. */
+static enum dx_code run(struct daemon *d, struct dx_err *err)
+{
+  const struct daemon begin = *d;
+  struct dx_config *config = NULL;
+  struct dx_err ignored;
+  enum dx_code code = load_config(d, &config, err);
+
+  if (code != DX_OK) {
+    /* An invalid configuration usually still names the spool. Changing the file
+     * would not fix a local failure. */
+    if (dx_class_of(code) == DX_CL_LOCAL ||
+        dx_config_read_anyway(d->config_path, &config, &ignored) != DX_OK)
+      return code;
+    d->wrong = *err;
+    dx_advise(&d->wrong);
+  }
+  do {
+    code = start(d, config, err);
+    if (code == DX_OK)
+      code = loop(d, err);
+    stop(d);
+    config = d->next;
+    *d = begin;
+  } while (config != NULL);
+  return code;
+}
+
+static void block_signals(sigset_t *ret_set)
+{
+  (void)signal(SIGPIPE, SIG_IGN);
+  (void)signal(SIGXFSZ, SIG_IGN); /* handled like a full disk */
+  (void)sigemptyset(ret_set);
+  (void)sigaddset(ret_set, SIGTERM);
+  (void)sigaddset(ret_set, SIGINT);
+  (void)sigaddset(ret_set, SIGHUP);
+  (void)sigprocmask(SIG_BLOCK, ret_set, NULL); /* cannot fail */
+}
+
+static int run_daemon(const char *config_path)
 {
   struct daemon d = {.config_path = config_path,
+                     .started = is_on_demand ? DX_STARTED_DEMAND
+                                : getenv("NOTIFY_SOCKET") != NULL
+                                    ? DX_STARTED_SERVICE
+                                    : DX_STARTED_HAND,
                      .spool = {-1, -1},
                      .status = STATUS_NONE,
-                     .watch_fd = -1,
                      .lock_fd = -1};
   struct dx_err err = {0};
   struct rlimit limit;
@@ -433,21 +439,16 @@ static int run(const char *config_path)
     limit.rlim_cur = limit.rlim_max; /* every job keeps two files open */
     (void)setrlimit(RLIMIT_NOFILE, &limit);
   }
-  (void)signal(SIGPIPE, SIG_IGN);
-  (void)signal(SIGXFSZ, SIG_IGN); /* handled like a full disk */
-  (void)sigemptyset(&set);
-  (void)sigaddset(&set, SIGTERM);
-  (void)sigaddset(&set, SIGINT);
-  (void)sigaddset(&set, SIGHUP);
-  (void)sigprocmask(SIG_BLOCK, &set, NULL); /* cannot fail */
+  block_signals(&set);
   d.signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+  d.watch_fd = watch_config(config_path);
   if (code == DX_OK && d.signal_fd < 0)
     code = dx_fail_sys(&err, errno, "catch", "signals");
   if (code == DX_OK)
-    code = start(&d, &err);
-  if (code == DX_OK)
-    code = loop(&d, &err);
-  stop(&d);
+    code = run(&d, &err);
+  (void)sd_notify(0, "STOPPING=1");
+  (void)close(d.watch_fd);
+  (void)close(d.signal_fd);
   if (code == DX_OK)
     return EX_OK;
   dx_log(DX_LOG_ERROR, "%s: %s", dx_code_name(err.code), err.text);
@@ -504,5 +505,5 @@ int main(int argc, char **argv)
   dx_log_to(print_line);
   if (config_path == NULL)
     config_path = dx_config_path();
-  return run(config_path);
+  return run_daemon(config_path);
 }

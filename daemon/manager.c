@@ -479,7 +479,7 @@ void manager_expire(struct manager *manager)
   }
 }
 
-/* ---- start, reload, stop ---- */
+/* ---- start, stop ---- */
 
 static bool has_section(void *ctx, const char *section)
 {
@@ -488,8 +488,8 @@ static bool has_section(void *ctx, const char *section)
   return dx_config_service(manager->config, section) != NULL;
 }
 
-enum dx_code manager_use(struct manager *manager, struct dx_config *config,
-                         struct dx_err *err)
+enum dx_code manager_start(struct manager *manager, struct dx_config *config,
+                           struct dx_err *err)
 {
   const struct dx_observer observer = {.note = attend_note,
                                        .ended = on_ended,
@@ -498,28 +498,13 @@ enum dx_code manager_use(struct manager *manager, struct dx_config *config,
                                        .saved = manager_saved,
                                        .ctx = manager};
   const struct cupsd_ops ops = {has_section, permit_answered, manager};
-  struct dx_engine *engine = dx_engine_new(
-      config, manager->spool, manager->http, &observer, manager->stop_fd);
-  bool is_first = manager->config == NULL;
-  size_t i;
 
-  if (manager->cupsd == NULL)
-    manager->cupsd = cupsd_new(manager->http, &ops);
-  if (engine == NULL || manager->cupsd == NULL) {
-    dx_engine_free(&engine);
-    dx_config_free(&config);
-    return dx_fail_nomem(err);
-  }
-  dx_engine_free(&manager->engine);
-  dx_config_free(&manager->config);
-  manager->engine = engine;
   manager->config = config;
-  manager->is_down = false;
-  for (i = manager->count; i > 0; i--) /* manager_drive() may remove this one */
-    if (manager_drive(manager, manager->jobs[i - 1], err) != DX_OK)
-      dx_log(DX_LOG_ERROR, "%s: %s", dx_code_name(err->code), err->text);
-  if (!is_first)
-    return DX_OK;
+  manager->engine = dx_engine_new(config, manager->spool, manager->http,
+                                  &observer, manager->stop_fd);
+  manager->cupsd = cupsd_new(manager->http, &ops);
+  if (manager->engine == NULL || manager->cupsd == NULL)
+    return dx_fail_nomem(err);
   look_at_receipts(manager); /* completes an interrupted merge first */
   return load_all(manager, err);
 }

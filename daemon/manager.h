@@ -68,10 +68,9 @@ struct manager {
 
 /* ---- manager.c ---- */
 
-/* Loads all jobs, or switches to another configuration. Takes ownership of
- * config, also on failure. On E_NOMEM, an old one stays in effect. */
-enum dx_code manager_use(struct manager *manager, struct dx_config *config,
-                         struct dx_err *err) DX_MUST_USE;
+/* Loads all jobs. Takes ownership of config, also on failure. */
+enum dx_code manager_start(struct manager *manager, struct dx_config *config,
+                           struct dx_err *err) DX_MUST_USE;
 /* Cancels all calls immediately; the journals contain the progress. */
 void manager_stop(struct manager *manager);
 

@@ -174,14 +174,28 @@ has "$t: and says why" "$(cat "$dir/second")" "already running as process $DAEMO
 
 t='a new configuration'
 clear_results
+before=$(grep -c '^ready$' "$dir/daemon.new")
 write_config
 kill -HUP "$DAEMON_PID"
-until_true daemon_says 'reloaded'
+until_true said_again '^ready$' "$before" || not_ok "$t: it is in effect"
 print_chart
 job_ends "$t: the print job ends with its results" "$job" completed
 is "$t: they are there" "$(n_results)" 1
 has "$t: its backend did not leave before" \
   "$(of_journal "$job" .print.backend)" '^(attends|ended)$'
+
+t='another SpoolDir and StatusSocket'
+first_spool=$spool
+spool=$dir/spool2 results=$dir/spool2/results
+STATUS_SOCKET=$dir/run/status2 write_config
+until_true test -S "$dir/run/status2" || not_ok "$t: it is in effect"
+print_chart
+job_ends "$t: the print job ends with its results" "$job" completed
+is "$t: they are there" "$(n_results)" 1
+is "$t: the sockets of the others are removed" \
+  "$(find "$first_spool" "$dir/run" -type s)" "$dir/run/status2"
+check "$t: the process is the same" kill -0 "$DAEMON_PID"
+spool=$first_spool results=$first_spool/results
 
 t='a document that cannot be sent'
 clear_results

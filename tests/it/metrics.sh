@@ -69,6 +69,16 @@ is "$t: and found" "$(value 'lag_seconds_count{service="default",phase="extract"
 is "$t: and finished" "$(value finished_jobs)" 1
 is "$t: no job is left" "$(sum jobs)" 0
 
+t='a new configuration'
+starts_of_daemon() { grep -c '^ready$' "$dir/daemon.new"; }
+before=$(starts_of_daemon)
+print -d chart "$dir/a.pdf"
+job_ends "$t: the print job ends" "$job" completed
+write_config # before the last calls were written
+has_started_again() { [ "$(starts_of_daemon)" -gt "$before" ]; }
+until_true has_started_again || not_ok "$t: it is in effect"
+check "$t: every call is counted" until_true has_counted "$(all_calls)"
+
 says_hello() { dx hello > "$dir/hello" 2>&1; }
 t='the service was down'
 stop_daemon # the pause is over, the outage is not

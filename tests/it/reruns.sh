@@ -41,9 +41,9 @@ sent_once() # TEXT
 reload() # after the configuration was written
 {
   local before
-  before=$(grep -c reloaded "$dir/daemon.new")
+  before=$(grep -c '^ready$' "$dir/daemon.new")
   kill -HUP "$DAEMON_PID"
-  until_true eval '[ "$(grep -c reloaded "$dir/daemon.new")" -gt '"$before ]"
+  until_true eval '[ "$(grep -c "^ready$" "$dir/daemon.new")" -gt '"$before ]"
 }
 
 # The backend meets a failure on disk, whichever run it is.
