@@ -98,10 +98,9 @@ enum dx_code backend_receive(struct backend *b, struct dx_err *err)
   code = dx_spool_receive(&b->spool, &b->job, err);
   if (code != DX_OK)
     return code;
-  reader = dx_bundle_reader_new(b->in_fd, b->seal);
+  reader = dx_bundle_reader_new(b->in_fd, b->seal, wait_for_data, b);
   if (reader == NULL)
     return dx_fail_nomem(err);
-  dx_bundle_reader_wait(reader, wait_for_data, b);
   while (code == DX_OK && !b->eof) {
     code = dx_bundle_next(reader, &entry, &b->eof, err);
     if ((code == DX_E_BUNDLE || code == DX_E_RAW) &&

@@ -303,7 +303,7 @@ static enum dx_code submit_add_documents(struct submit *s, struct dx_err *err)
 {
   enum dx_code code = DX_OK;
 
-  s->reader = dx_bundle_reader_new(s->bundle_fd, NULL);
+  s->reader = dx_bundle_reader_new(s->bundle_fd, NULL, NULL, NULL);
   if (s->reader == NULL)
     return dx_fail_nomem(err);
   while (code == DX_OK && s->job->document_count < s->cli->arg_count)

@@ -21,7 +21,7 @@ filter_cflags = $(AM_CFLAGS) $(QPDF_CFLAGS) $(TIFF_CFLAGS) $(JPEG_CFLAGS) \
 	$(PNG_CFLAGS)
 todocextract_CFLAGS = $(filter_cflags)
 todocextract_CXXFLAGS = $(AM_CXXFLAGS) $(QPDF_CFLAGS)
-filter_libs = libdx.a $(QPDF_LIBS) $(GNUTLS_LIBS) $(SECCOMP_LIBS) \
+filter_libs = libdx.a $(CJSON_LIBS) $(QPDF_LIBS) $(GNUTLS_LIBS) $(SECCOMP_LIBS) \
 	$(ZLIB_LIBS) $(DEFLATE_LIBS) $(CUPS_LIBS) $(TIFF_LIBS) $(JPEG_LIBS) $(PNG_LIBS) \
 	$(GIF_LIBS) -lm
 todocextract_LDADD = $(filter_libs)

@@ -4,6 +4,7 @@ noinst_LIBRARIES += libdx.a
 libdx_a_SOURCES = \
 	lib/base/buf.c lib/base/buf.h lib/base/clock.c lib/base/clock.h \
 	lib/base/digest.c lib/base/digest.h lib/base/err.c lib/base/err.h \
+	lib/base/fields.c lib/base/fields.h \
 	lib/base/fs.c lib/base/fs.h lib/base/history.c lib/base/history.h \
 	lib/base/json.c lib/base/json.h \
 	lib/base/json_scan.c lib/base/log.c lib/base/log.h \
@@ -18,8 +19,7 @@ libdx_a_SOURCES = \
 	\
 	lib/print/bundle.c lib/print/bundle.h lib/print/device.c \
 	lib/print/device.h lib/print/mime.c lib/print/mime.h \
-	lib/print/print_job.c lib/print/print_job.h lib/print/seal.c \
-	lib/print/seal.h \
+	lib/print/print_job.c lib/print/print_job.h \
 	\
 	lib/spool/counters.c \
 	lib/spool/counters.h \

@@ -1,16 +1,16 @@
 /*
- * bundle.c - the syntax of entries, and their validation.
- *
- * Reader and writer use the same check().
+ * bundle.c - the syntax of entries, and their validation, for reader and
+ * writer; the seal on the side channel.
  */
 #include "lib/print/bundle.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "lib/base/buf.h"
@@ -20,14 +20,25 @@
 #include "lib/base/words.h"
 #include "lib/print/mime.h"
 
-#define FIRST_LINE "DOCEXTRACT-BUNDLE 1"
+#define BEGIN "DOCEXTRACT-BUNDLE 1 "
+#define BEGIN_LEN (sizeof(BEGIN) - 1)
 #define LINE_MAX_BYTES 4096
-#define LINES_MAX 32
 
 DX_WORDS(reason, DX_REASONS)
-DX_BY_WORD(reason)
 DX_WORDS(kind, DX_KINDS)
-DX_BY_WORD(kind)
+
+const struct dx_field dx_entry_fields[] = {
+    DX_FIELD_WORDS(dx_entry, kind_words, "kind", kind),
+    DX_FIELD(dx_entry, CHARS, "type", type),
+    DX_FIELD(dx_entry, CHARS, "origin", origin),
+    DX_FIELD(dx_entry, CHARS, "name", name),
+    DX_FIELD(dx_entry, NUMBER, "pages", pages),
+    DX_FIELD(dx_entry, FLAG, "together", together),
+    DX_FIELD(dx_entry, COUNT, "bytes", length),
+    DX_FIELD(dx_entry, CHARS, "sha256", sha256),
+    DX_FIELD_WORDS(dx_entry, reason_words, "reason", reason),
+    DX_FIELD(dx_entry, CHARS, "reason_text", reason_text),
+    DX_FIELDS_END};
 
 const char *dx_reason_text(enum dx_reason reason)
 {
@@ -68,6 +79,8 @@ static const char *check(const struct dx_entry *entry)
     return "text that is not plain";
   if (entry->pages < 0)
     return "wrong number of pages";
+  if (entry->kind == DX_KIND_MISSING)
+    return "a kind that bundles do not contain";
   if (entry->kind == DX_KIND_DOCUMENT)
     return check_document(entry);
   if (entry->length != 0)
@@ -78,37 +91,6 @@ static const char *check(const struct dx_entry *entry)
 }
 
 /* Writing */
-
-static void put(struct dx_buf *buf, const char *key, const char *value)
-{
-  if (value[0] != '\0')
-    dx_buf_printf(buf, "%s: %s\n", key, value);
-}
-
-static void put_header(struct dx_buf *buf, const struct dx_entry *entry)
-{
-  dx_buf_puts(buf, FIRST_LINE "\n");
-  put(buf, "Kind", kind_words[entry->kind]);
-  put(buf, "Type", entry->type);
-  put(buf, "Origin", entry->origin);
-  if (entry->name[0] != '\0') {
-    dx_buf_puts(buf, "Name: ");
-    dx_buf_percent(buf, entry->name, ".");
-    dx_buf_puts(buf, "\n");
-  }
-  dx_buf_printf(buf, "Pages: %d\n", entry->pages);
-  put(buf, "Grouping", entry->together ? "together" : "separate");
-  dx_buf_printf(buf, "Length: %lld\n", (long long)entry->length);
-  if (entry->kind == DX_KIND_DOCUMENT)
-    put(buf, "SHA-256", entry->sha256);
-  if (entry->kind == DX_KIND_REFUSED) {
-    dx_buf_printf(buf, "Reason: %s ", dx_reason_word(entry->reason));
-    dx_buf_percent(buf, entry->reason_text, ".");
-    dx_buf_puts(buf, "\n");
-  }
-  put(buf, "Seal", entry->seal);
-  dx_buf_puts(buf, "\n");
-}
 
 /* Copies the first `length` bytes of a file, whatever its offset. */
 static enum dx_code write_content(int out_fd, int content_fd, int64_t length,
@@ -138,19 +120,24 @@ static enum dx_code write_content(int out_fd, int content_fd, int64_t length,
 enum dx_code dx_bundle_write(int out_fd, const struct dx_entry *entry,
                              int content_fd, struct dx_err *err)
 {
-  struct dx_buf buf = {0};
+  struct dx_json_out header = {0};
+  struct dx_buf line = {0};
   enum dx_code code;
   const char *wrong;
 
-  wrong = entry->kind < DX_KIND_MISSING ? check(entry)
-                                        : "a kind that bundles do not contain";
+  wrong = check(entry);
   if (wrong != NULL)
     return dx_fail(err, DX_E_ARG, 0, "entry with %s", wrong);
-  put_header(&buf, entry);
-  code = dx_buf_ok(&buf)
-             ? dx_fs_write_all(out_fd, buf.data, buf.len, "bundle", err)
+  dx_json_open(&header, NULL, '{');
+  dx_json_put_string(&header, "seal", entry->seal);
+  dx_fields_put(&header, dx_entry_fields, entry);
+  dx_json_close(&header, '}');
+  dx_buf_printf(&line, BEGIN "%s\n", dx_buf_text(&header.text));
+  code = dx_buf_ok(&header.text) && dx_buf_ok(&line)
+             ? dx_fs_write_all(out_fd, line.data, line.len, "bundle", err)
              : dx_fail_nomem(err);
-  dx_buf_release(&buf);
+  dx_buf_release(&header.text);
+  dx_buf_release(&line);
   if (code == DX_OK)
     code = write_content(out_fd, content_fd, entry->length, err);
   return code;
@@ -194,7 +181,8 @@ static ssize_t read_stream(void *cookie, char *to, size_t len)
   return n;
 }
 
-struct dx_bundle_reader *dx_bundle_reader_new(int fd, const char *seal)
+struct dx_bundle_reader *dx_bundle_reader_new(int fd, const char *seal,
+                                              dx_bundle_wait *wait, void *ctx)
 {
   const cookie_io_functions_t functions = {.read = read_stream};
   struct dx_bundle_reader *reader = calloc(1, sizeof(*reader));
@@ -203,6 +191,8 @@ struct dx_bundle_reader *dx_bundle_reader_new(int fd, const char *seal)
     return NULL;
   reader->fd = fd;
   reader->seal = seal;
+  reader->wait = wait;
+  reader->wait_ctx = ctx;
   reader->stream = fopencookie(reader, "r", functions);
   if (reader->stream == NULL)
     dx_bundle_reader_free(&reader);
@@ -218,13 +208,6 @@ void dx_bundle_reader_free(struct dx_bundle_reader **reader)
     (void)fclose((*reader)->stream);
   free(*reader);
   *reader = NULL;
-}
-
-void dx_bundle_reader_wait(struct dx_bundle_reader *reader,
-                           dx_bundle_wait *wait, void *ctx)
-{
-  reader->wait = wait;
-  reader->wait_ctx = ctx;
 }
 
 /* These three record a failure, and return false. */
@@ -278,138 +261,28 @@ static bool next_line(struct dx_bundle_reader *reader,
 
 /* Reading: the header */
 
-static bool copy_text(char *to, size_t room, const char *value)
+static bool read_header(struct dx_bundle_reader *reader, const char *text,
+                        struct dx_entry *entry)
 {
-  return (size_t)snprintf(to, room, "%s", value) < room;
-}
-
-static bool read_number(const char *value, int64_t most, int64_t *ret_number)
-{
-  size_t len = strlen(value);
-
-  if (len == 0 || len > 18 || strspn(value, "0123456789") != len)
-    return false;
-  *ret_number = strtoll(value, NULL, 10);
-  return *ret_number <= most;
-}
-
-enum key {
-  KIND,
-  TYPE,
-  ORIGIN,
-  NAME,
-  PAGES,
-  GROUPING,
-  LENGTH,
-  SHA256,
-  REASON,
-  SEAL,
-  KEY_COUNT
-};
-
-static const char keys[KEY_COUNT][12] = {
-    "Kind",     "Type",   "Origin",  "Name",   "Pages",
-    "Grouping", "Length", "SHA-256", "Reason", "Seal"};
-
-/* A newer filter may use an unknown word; its text is kept. */
-static bool set_reason(struct dx_entry *entry, char *value)
-{
-  char *text = strchr(value, ' ');
-
-  if (text == NULL || text == value)
-    return false;
-  *text++ = '\0';
-  entry->reason = dx_reason_by_word(value);
-  if (entry->reason == DX_REASON_COUNT)
-    entry->reason = DX_REASON_TROUBLE;
-  if (text[0] == '\0')
-    return copy_text(entry->reason_text, sizeof(entry->reason_text),
-                     dx_reason_text(entry->reason));
-  return dx_percent_decode(text) &&
-         copy_text(entry->reason_text, sizeof(entry->reason_text), text);
-}
-
-static bool set_value(struct dx_entry *entry, enum key key, char *value)
-{
-  int64_t pages = 0;
+  const char *seal, *wrong = "not a header";
+  struct cJSON *json;
   bool ok;
 
-  switch (key) {
-  case KIND:
-    entry->kind = dx_kind_by_word(value);
-    return entry->kind < DX_KIND_MISSING;
-  case TYPE:
-    return copy_text(entry->type, sizeof(entry->type), value);
-  case ORIGIN:
-    return copy_text(entry->origin, sizeof(entry->origin), value);
-  case NAME:
-    return dx_percent_decode(value) &&
-           copy_text(entry->name, sizeof(entry->name), value);
-  case PAGES:
-    ok = read_number(value, INT_MAX, &pages);
-    entry->pages = (int)pages;
-    return ok;
-  case GROUPING:
-    entry->together = strcmp(value, "together") == 0;
-    return entry->together || strcmp(value, "separate") == 0;
-  case LENGTH:
-    return read_number(value, INT64_MAX, &entry->length);
-  case SHA256:
-    return copy_text(entry->sha256, sizeof(entry->sha256), value);
-  case REASON:
-    return set_reason(entry, value);
-  default:
-    return copy_text(entry->seal, sizeof(entry->seal), value);
-  }
-}
-
-/* Reads one "Key: value" line; returns the mistake in it, or NULL. */
-static const char *take_line(struct dx_entry *entry, char *line,
-                             bool seen[KEY_COUNT])
-{
-  char *value = strstr(line, ": ");
-  int i;
-
-  if (value == NULL || value == line)
-    return "not a header line";
-  *value = '\0';
-  value += 2;
-  for (i = 0; i < KEY_COUNT; i++)
-    if (strcmp(line, keys[i]) == 0)
-      break;
-  if (i == KEY_COUNT)
-    return NULL;
-  if (seen[i])
-    return "key given twice";
-  seen[i] = true;
-  return set_value(entry, (enum key)i, value) ? NULL : keys[i];
-}
-
-/* Reads the lines after the first, to the blank one. */
-static bool read_keys(struct dx_bundle_reader *reader, struct dx_entry *entry)
-{
-  bool seen[KEY_COUNT] = {false}, end;
-  char line[LINE_MAX_BYTES + 1];
-  const char *wrong;
-  int lines = 1;
-
-  for (;;) {
-    if (!next_line(reader, line, &end))
-      return false;
-    if (end)
-      return is_truncated(reader);
-    if (line[0] == '\0')
-      break;
-    wrong = ++lines <= LINES_MAX ? take_line(entry, line, seen)
-                                 : "too many header lines";
-    if (wrong != NULL)
-      return is_wrong(reader, wrong);
-  }
-  wrong = !seen[KIND]       ? keys[KIND]
-          : !seen[GROUPING] ? keys[GROUPING]
-          : !seen[LENGTH]   ? keys[LENGTH]
-                            : check(entry);
-  return wrong == NULL || is_wrong(reader, wrong);
+  errno = 0; /* out of memory does not mean damaged */
+  json = dx_json_parse(text, strlen(text), NULL);
+  if (json == NULL && errno == ENOMEM)
+    return dx_fail_nomem(&reader->failure) == DX_OK;
+  if (dx_fields_get(json, dx_entry_fields, entry))
+    wrong = check(entry);
+  seal = dx_json_string(dx_json_get(json, "seal"));
+  if (wrong != NULL)
+    ok = is_wrong(reader, wrong);
+  else
+    ok = reader->seal == NULL ||
+         (seal != NULL && strcmp(seal, reader->seal) == 0) ||
+         is_not_filtered(reader);
+  dx_json_free(&json);
+  return ok;
 }
 
 static bool read_entry(struct dx_bundle_reader *reader, struct dx_entry *entry,
@@ -422,12 +295,10 @@ static bool read_entry(struct dx_bundle_reader *reader, struct dx_entry *entry,
     return false;
   if (*ret_end)
     return true;
-  if (strcmp(line, FIRST_LINE) != 0)
+  if (strncmp(line, BEGIN, BEGIN_LEN) != 0)
     return reader->place > 1 ? is_wrong(reader, "no header")
                              : is_not_filtered(reader);
-  return read_keys(reader, entry) &&
-         (reader->seal == NULL || strcmp(entry->seal, reader->seal) == 0 ||
-          is_not_filtered(reader));
+  return read_header(reader, line + BEGIN_LEN, entry);
 }
 
 static enum dx_code outcome_of(const struct dx_bundle_reader *reader,
@@ -502,4 +373,46 @@ enum dx_code dx_bundle_content(struct dx_bundle_reader *reader, int out_fd,
   }
   dx_sha256_free(&sha);
   return outcome_of(reader, err);
+}
+
+/* The seal */
+
+#define SEAL_LEN (DX_SEAL_BYTES - 1)
+
+bool dx_seal_give(int side_fd, char seal[DX_SEAL_BYTES])
+{
+  dx_random_hex(seal, SEAL_LEN);
+  return send(side_fd, seal, SEAL_LEN, MSG_NOSIGNAL | MSG_DONTWAIT) == SEAL_LEN;
+}
+
+void dx_seal_refuse(int side_fd)
+{
+  char no[SEAL_LEN];
+
+  memset(no, '-', SEAL_LEN);
+  (void)!send(side_fd, no, SEAL_LEN, MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+bool dx_seal_is_expected(int side_fd)
+{
+  int type;
+  socklen_t len = sizeof(type);
+
+  return getsockopt(side_fd, SOL_SOCKET, SO_TYPE, &type, &len) == 0;
+}
+
+bool dx_seal_look(int side_fd, int wait_ms, char seal[DX_SEAL_BYTES])
+{
+  struct pollfd fd = {.fd = side_fd, .events = POLLIN};
+  ssize_t n;
+
+  memset(seal, 0, DX_SEAL_BYTES);
+  while (poll(&fd, 1, wait_ms) < 0 && errno == EINTR)
+    ;
+  n = recv(side_fd, seal, SEAL_LEN, MSG_PEEK | MSG_DONTWAIT);
+  /* If cupsd did not start this process, the other end may be anything. */
+  if (n == SEAL_LEN && strspn(seal, "0123456789abcdef") == SEAL_LEN)
+    return true;
+  seal[0] = '\0';
+  return false;
 }

@@ -2,27 +2,24 @@
  * bundle.h - the format that the filter writes and the backend reads: every
  * document of a job as one framed entry (doc/architecture.md, "Bundle").
  *
- *   DOCEXTRACT-BUNDLE 1
- *   Kind: document            document | sheet | refused
- *   Type: application/pdf     document: pdf, jpeg or png
- *   Origin: application/pdf   the type that was printed
- *   Name: chart%20one.pdf     percent-encoded UTF-8
- *   Pages: 3
- *   Grouping: separate        separate | together
- *   Length: 12345             bytes after the blank line
- *   SHA-256: <64 hex digits>
- *   Reason: password ...      refused: a word, a blank, percent-encoded text
- *   Seal: <32 hex digits>     proves that a filter of this job wrote it; seal.h
+ *   DOCEXTRACT-BUNDLE 1 {"seal":SEAL,...}
  *
- *   <Length bytes>
+ * is a line of at most 4096 bytes, with the members of dx_entry_fields, and the
+ * seal: 32 hex digits. The `bytes` of the document follow it, and then the next
+ * entry. Unknown members are ignored. A missing or invalid member, a longer
+ * line, or content that is truncated or has a wrong checksum makes the rest
+ * unusable: E_BUNDLE.
  *
- * Entries follow each other without anything between. Unknown keys are
- * skipped, so that newer filters can add some. A duplicate or missing key, a
- * line over 4096 bytes, more than 32 lines, or content that is truncated or has
- * a wrong checksum makes the rest unusable: E_BUNDLE.
+ * The seal lets the backend verify that a filter that cupsd started for this
+ * job wrote an entry, and not the user who printed it: every user who may print
+ * can also print a bundle of their own. But only filters and the backend have
+ * the side channel, a pair of sockets that cupsd creates for every run of a
+ * job. The backend sends a random number through it, once; every filter reads
+ * that number without consuming it, and writes it into its entry.
  *
- * Ownership: struct dx_entry contains its strings; nothing to free.
- * Blocking: as long as the pipe. Errors: E_BUNDLE, E_NOMEM, those of fs.h.
+ * Ownership: struct dx_entry contains its strings; nothing to free. Descriptors
+ * are borrowed. Blocking: as long as the pipe. Errors: E_BUNDLE, E_RAW without
+ * the seal, E_NOMEM, those of fs.h.
  */
 #ifndef DX_BUNDLE_H
 #define DX_BUNDLE_H
@@ -32,11 +29,12 @@
 
 #include "lib/base/digest.h"
 #include "lib/base/err.h"
-#include "lib/print/seal.h"
+#include "lib/base/fields.h"
 
 #define DX_NAME_BYTES 256 /* a file name of at most 255 bytes, and NUL */
 #define DX_TYPE_BYTES 64
 #define DX_REASON_BYTES 256
+#define DX_SEAL_BYTES 33 /* 32 hex digits and NUL */
 
 /*
  * word, sentence for the user who printed (lib/spool/sentence.h). The filter
@@ -116,16 +114,15 @@ struct dx_entry {
   char sha256[DX_SHA256_HEX_BYTES]; /* of the bytes; "" when length is 0 */
   enum dx_reason reason;
   char reason_text[DX_REASON_BYTES]; /* no patient data */
-  char seal[DX_SEAL_BYTES];          /* "": written without a side channel */
+  char seal[DX_SEAL_BYTES];          /* for the writer; "": no side channel */
 };
+
+/* The members of an entry, without the seal. */
+extern const struct dx_field dx_entry_fields[];
 
 const char *dx_reason_word(enum dx_reason reason);
 const char *dx_reason_text(enum dx_reason reason);
-/* DX_REASON_COUNT for any other word. */
-enum dx_reason dx_reason_by_word(const char *word);
 const char *dx_kind_word(enum dx_kind kind);
-/* DX_KIND_COUNT for any other word. */
-enum dx_kind dx_kind_by_word(const char *word);
 
 /*
  * Writes one entry: header, then entry->length bytes from content_fd (from its
@@ -138,9 +135,17 @@ enum dx_code dx_bundle_write(int out_fd, const struct dx_entry *entry,
 /* Reads a stream of entries; opaque, with a buffer of 256 KiB. */
 struct dx_bundle_reader;
 
+/*
+ * Called before every read of the stream, so that the caller can wait with its
+ * own timeout and signals; any code but DX_OK ends the reading with that code.
+ */
+typedef enum dx_code dx_bundle_wait(void *ctx, int fd, struct dx_err *err);
+
 /* seal: what every entry must have, borrowed until the reader is freed; NULL if
- * the caller itself started the filter. NULL if out of memory. */
-struct dx_bundle_reader *dx_bundle_reader_new(int fd, const char *seal);
+ * the caller itself started the filter. wait: may be NULL. NULL if out of
+ * memory. */
+struct dx_bundle_reader *dx_bundle_reader_new(int fd, const char *seal,
+                                              dx_bundle_wait *wait, void *ctx);
 void dx_bundle_reader_free(struct dx_bundle_reader **reader);
 
 /*
@@ -158,12 +163,26 @@ enum dx_code dx_bundle_next(struct dx_bundle_reader *reader,
 enum dx_code dx_bundle_content(struct dx_bundle_reader *reader, int out_fd,
                                struct dx_err *err) DX_MUST_USE;
 
+/* ---- the seal ---- */
+
 /*
- * Called before every read of the stream, so that the caller can wait with its
- * own timeout and signals; any code but DX_OK ends the reading with that code.
+ * For the backend, as soon as it can store documents. Chooses the number for
+ * this run, and sends it to the filters. False if that fails; no entry then has
+ * `seal`. Does not block.
  */
-typedef enum dx_code dx_bundle_wait(void *ctx, int fd, struct dx_err *err);
-void dx_bundle_reader_wait(struct dx_bundle_reader *reader,
-                           dx_bundle_wait *wait, void *ctx);
+bool dx_seal_give(int side_fd, char seal[DX_SEAL_BYTES]);
+
+/* For the backend, if it cannot store documents: makes every filter fail at
+ * once, so that cupsd keeps the documents. */
+void dx_seal_refuse(int side_fd);
+
+/* For a filter: true if cupsd started it, with a side channel. */
+bool dx_seal_is_expected(int side_fd);
+
+/*
+ * For a filter. Waits for the number, for at most wait_ms. False, and an empty
+ * `seal`, if there is no side channel or no process at its other end.
+ */
+bool dx_seal_look(int side_fd, int wait_ms, char seal[DX_SEAL_BYTES]);
 
 #endif

@@ -24,19 +24,6 @@ struct dx_job *dx_job_new(void)
   return job;
 }
 
-static void forget(char **text)
-{
-  free(*text);
-  *text = NULL;
-}
-
-static void forget_url(struct dx_file *file)
-{
-  if (file->url != NULL)
-    explicit_bzero(file->url, strlen(file->url));
-  forget(&file->url);
-}
-
 static void free_cases(struct dx_case *cases, size_t count)
 {
   size_t i;
@@ -56,51 +43,30 @@ static void forget_cases(struct dx_submission *sub)
 /* The source, and where it is. */
 static void forget_source(struct dx_submission *sub)
 {
-  forget(&sub->source_id);
-  forget(&sub->section);
-  forget(&sub->base_url);
-  forget(&sub->key_id);
+  dx_text_release(&sub->source_id);
+  dx_text_release(&sub->section);
+  dx_text_release(&sub->base_url);
+  dx_text_release(&sub->key_id);
 }
 
 static void release_submissions(struct dx_job *job)
 {
-  size_t i, k;
-
-  for (i = 0; i < job->submission_count; i++) {
-    struct dx_submission *sub = &job->submissions[i];
-
-    for (k = 0; k < sub->file_count; k++)
-      forget_url(&sub->files[k]);
-    free(sub->files);
-    forget_source(sub);
-    forget_cases(sub);
-  }
+  for (; job->submission_count > 0; job->submission_count--)
+    dx_fields_release(dx_submission_fields,
+                      &job->submissions[job->submission_count - 1]);
   free(job->submissions);
   job->submissions = NULL;
-  job->submission_count = 0;
 }
 
-void dx_job_free(struct dx_job **job_at)
+void dx_job_free(struct dx_job **job)
 {
-  struct dx_job *job = *job_at;
-
-  if (job == NULL)
+  if (*job == NULL)
     return;
-  release_submissions(job);
-  free(job->documents);
-  free(job->service);
-  free(job->base_url);
-  free(job->queue);
-  free(job->cups_id);
-  free(job->uuid);
-  free(job->user);
-  free(job->title);
-  free(job->host);
-  free(job->print.cupsd);
-  if (job->dirfd >= 0)
-    (void)close(job->dirfd);
-  free(job);
-  *job_at = NULL;
+  dx_fields_release(dx_job_fields, *job);
+  if ((*job)->dirfd >= 0)
+    (void)close((*job)->dirfd);
+  free(*job);
+  *job = NULL;
 }
 
 static bool is_hex(const char *text, size_t len)
@@ -208,7 +174,7 @@ static void enter(struct dx_submission *sub, enum dx_state from)
   switch (sub->state) {
   case DX_ST_STORED:
     for (i = 0; i < sub->file_count; i++) {
-      forget_url(&sub->files[i]);
+      dx_text_release(&sub->files[i].url);
       sub->files[i].put = DX_PUT_NONE;
     }
     forget_source(sub);
@@ -378,9 +344,9 @@ bool dx_job_clean(struct dx_job *job)
   bool changed = job->user != NULL || job->title != NULL || job->host != NULL;
   size_t i;
 
-  forget(&job->user);
-  forget(&job->title);
-  forget(&job->host);
+  dx_text_release(&job->user);
+  dx_text_release(&job->title);
+  dx_text_release(&job->host);
   changed |= clear(job->message);
   for (i = 0; i < job->document_count; i++) {
     changed |= clear(job->documents[i].entry.name);
@@ -392,45 +358,46 @@ bool dx_job_clean(struct dx_job *job)
   return changed;
 }
 
+/* Replaces texts with copies of these values, which may be NULL; all, or none.
+ */
+static enum dx_code set_texts(char **const *texts, const char *const *values,
+                              size_t count, struct dx_err *err)
+{
+  char *copies[3] = {NULL};
+  size_t i;
+
+  for (i = 0; i < count; i++)
+    if (values[i] != NULL && (copies[i] = strdup(values[i])) == NULL) {
+      while (i > 0)
+        free(copies[--i]);
+      return dx_fail_nomem(err);
+    }
+  for (i = 0; i < count; i++) {
+    free(*texts[i]);
+    *texts[i] = copies[i];
+  }
+  return DX_OK;
+}
+
 enum dx_code dx_submission_set_place(struct dx_submission *sub,
                                      const char *section, const char *base_url,
                                      const char *key_id, struct dx_err *err)
 {
-  char *place = strdup(section), *url = strdup(base_url);
-  char *key = key_id != NULL ? strdup(key_id) : NULL;
+  char **const texts[] = {&sub->section, &sub->base_url, &sub->key_id};
+  const char *const values[] = {section, base_url, key_id};
 
-  if (place == NULL || url == NULL || (key == NULL && key_id != NULL)) {
-    free(place);
-    free(url);
-    free(key);
-    return dx_fail_nomem(err);
-  }
-  free(sub->section);
-  free(sub->base_url);
-  free(sub->key_id);
-  sub->section = place;
-  sub->base_url = url;
-  sub->key_id = key;
   sub->job->dirty = true;
-  return DX_OK;
+  return set_texts(texts, values, 3, err);
 }
 
 enum dx_code dx_job_set_service(struct dx_job *job, const char *service,
                                 const char *base_url, struct dx_err *err)
 {
-  char *name = strdup(service), *url = strdup(base_url);
+  char **const texts[] = {&job->service, &job->base_url};
+  const char *const values[] = {service, base_url};
 
-  if (name == NULL || url == NULL) {
-    free(name);
-    free(url);
-    return dx_fail_nomem(err);
-  }
-  free(job->service);
-  free(job->base_url);
-  job->service = name;
-  job->base_url = url;
   job->dirty = true;
-  return DX_OK;
+  return set_texts(texts, values, 2, err);
 }
 
 void dx_job_set_message(struct dx_job *job, enum dx_code code,

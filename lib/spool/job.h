@@ -22,6 +22,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "lib/base/fields.h"
 #include "lib/print/bundle.h"
 #include "lib/spool/permission.h"
 #include "lib/spool/state.h"
@@ -58,8 +59,8 @@ enum dx_case_state {
 };
 
 struct dx_document {
-  struct dx_entry entry;
-  bool is_here; /* in the job directory; not in the journal */
+  struct dx_entry entry; /* first: dx_entry_fields */
+  bool is_here;          /* in the job directory; not in the journal */
 };
 
 struct dx_file {   /* a document as it was registered */
@@ -258,6 +259,9 @@ enum dx_code dx_job_save(struct dx_job *job, struct dx_err *err) DX_MUST_USE;
  * journal, but a power failure may bring back the old one. For data that the
  * service will report again. A dirty job stays dirty. */
 enum dx_code dx_job_publish(struct dx_job *job, struct dx_err *err) DX_MUST_USE;
+
+/* All members of a journal. */
+extern const struct dx_field dx_job_fields[], dx_submission_fields[];
 
 /* Reads job.json from job->dirfd into an empty job. ATTENDS becomes BROKEN,
  * because that backend may have exited. */

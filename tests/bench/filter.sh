@@ -67,7 +67,7 @@ table() # DOCUMENT FACTOR MS_MORE: a row from the samples
 document() # NAME FILE ROUNDS FACTOR MS_MORE [OPTION OF QPDF]
 {
   "$build/todocextract" 1 user title 1 '' "$2" > "$dir/entry" 2> "$dir/err"
-  grep -qa '^Kind: document' "$dir/entry" || {
+  grep -qa '"kind":"document"' "$dir/entry" || {
     echo "filter.sh: todocextract refuses the document of $1" >&2
     exit 1
   }

@@ -16,6 +16,7 @@ bench=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 top=$(cd "$bench/../.." && pwd)
 build=${DX_BUILD:-$top}
 . "$bench/size.sh"
+. "$top/tests/helper/wait.sh"
 helpers=$build/tests/bench
 backend=$build/backend/docextract
 dir=$(mktemp -d "${TMPDIR:-/var/tmp}/dx-bench.XXXXXX")
@@ -159,14 +160,7 @@ daemon_peak_mib()
 }
 difference() { awk -v a="$1" -v b="$2" 'BEGIN { print b - a }'; }
 
-header() # FILE TYPE: what the filter would write before it
-{
-  printf 'DOCEXTRACT-BUNDLE 1\nKind: document\nType: %s\nOrigin: %s\n' \
-    "$2" "$2"
-  printf 'Name: bench\nPages: 1\nGrouping: separate\nLength: %s\n' \
-    "$(stat -c %s "$1")"
-  printf 'SHA-256: %s\n\n' "$(sha256sum "$1" | cut -d ' ' -f 1)"
-}
+header() { entry_header "$1" "$2" bench; } # FILE TYPE
 
 # A picture of so many MiB: a gray PNG that is not compressed.
 picture() # FILE MIB

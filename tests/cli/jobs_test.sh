@@ -90,10 +90,7 @@ backend() # ID FILE [OPTION OF THE CLIENT]
 {
   start_docextractd
   {
-    printf '%s\n' 'DOCEXTRACT-BUNDLE 1' 'Kind: document' \
-      'Type: application/pdf' 'Origin: application/pdf' 'Name: Secretname' \
-      'Pages: 1' 'Grouping: separate' "Length: $(stat -c %s "$2")" \
-      "SHA-256: $(sha256sum "$2" | cut -d ' ' -f 1)" ''
+    entry_header "$2" application/pdf Secretname
     cat "$2"
   } > "$dir/bundle"
   "${as_owner[@]}" env -u CUPS_SERVER DEVICE_URI=docextract://default \

@@ -28,10 +28,7 @@ secrets+='|(^|[^0-9])555100[1-3]([^0-9]|$)'
 
 entry() # FILE: as the filter frames it
 {
-  printf 'DOCEXTRACT-BUNDLE 1\nKind: document\nType: application/pdf\n'
-  printf 'Origin: application/pdf\nName: secret-name\nPages: 1\n'
-  printf 'Grouping: separate\nLength: %s\n' "$(stat -c %s "$1")"
-  printf 'SHA-256: %s\n\n' "$(sha256sum "$1" | cut -d ' ' -f 1)"
+  entry_header "$1" application/pdf secret-name
   cat "$1"
 }
 

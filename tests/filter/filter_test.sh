@@ -58,15 +58,15 @@ configure "SeparatorPage $dir/separator.pdf"
 
 is 'a PDF becomes a document' "$(result "$dir/five.pdf")" 'document 5 0'
 run < "$dir/five.pdf"
-is 'its type is determined from its bytes' "$(field Type)" application/pdf
-is 'its origin is the type that was printed' "$(field Origin)" text/plain
-is 'its name is the title with the right extension' "$(field Name)" chart.pdf
-is 'it is sent separately' "$(field Grouping)" separate
-is 'its checksum is that of its bytes' "$(field SHA-256)" \
+is 'its type is determined from its bytes' "$(field type)" application/pdf
+is 'its origin is the type that was printed' "$(field origin)" text/plain
+is 'its name is the title with the right extension' "$(field name)" chart.pdf
+is 'it is sent separately' "$(field together)" false
+is 'its checksum is that of its bytes' "$(field sha256)" \
   "$(sha256sum < "$dir/body" | cut -d' ' -f1)"
 is 'there is nothing between header and bytes, or after them' \
   "$(stat -c %s "$dir/out")" \
-  "$(($(sed '/^$/q' "$dir/out" | wc -c) + $(field Length)))"
+  "$(($(head -n 1 "$dir/out" | wc -c) + $(field bytes)))"
 is 'the PDF is valid' \
   "$(qpdf --check "$dir/body" > "$dir/check" 2>&1; echo $?)" 0
 is 'its pages are the same' "$(text_of "$dir/body")" \
@@ -86,11 +86,11 @@ for file in late like-a-picture; do
 done
 is 'a JPEG becomes a document' "$(result "$dir/dot.jpg")" 'document 1 0'
 is 'and is sent unchanged' \
-  "$(cmp "$dir/body" "$dir/dot.jpg" && field Type)" image/jpeg
+  "$(cmp "$dir/body" "$dir/dot.jpg" && field type)" image/jpeg
 is 'a PNG becomes a document' "$(result "$dir/dot.png")" 'document 1 0'
 is 'and is sent unchanged' \
-  "$(cmp "$dir/body" "$dir/dot.png" && field Type)" image/png
-is 'its name has the extension of a PNG' "$(field Name)" chart.png
+  "$(cmp "$dir/body" "$dir/dot.png" && field type)" image/png
+is 'its name has the extension of a PNG' "$(field name)" chart.png
 is 'a job sheet becomes an entry' \
   "$(export CUPS_FILETYPE=job-sheet; result "$dir/five.pdf")" 'sheet 0 0'
 is 'also an empty one' \
@@ -99,7 +99,7 @@ is 'also an empty one' \
 while read -r file expected; do
   is "$file is refused: $expected" "$(result "$dir/$file")" \
     "refused $expected 0"
-  is "$file: no bytes are sent" "$(field Length) $(wc -c < "$dir/body")" '0 0'
+  is "$file: no bytes are sent" "$(field bytes) $(wc -c < "$dir/body")" '0 0'
 done << 'END'
 empty empty
 webp type
@@ -114,7 +114,7 @@ cut.jpg damaged
 no-pages.pdf no-pages
 END
 CONTENT_TYPE='a b' run < "$dir/empty"
-is 'an invalid origin is omitted' "$(field Origin)" ''
+is 'an invalid origin is omitted' "$(field origin)" ''
 is 'a missing file is refused' \
   "$(run "$dir/nonexistent"; kind_of; echo $status)" $'refused trouble\n0'
 
@@ -164,7 +164,7 @@ done
 
 options='DocumentGrouping=Together'
 run < "$dir/five.pdf"
-is 'documents can be sent together' "$(field Grouping)" together
+is 'documents can be sent together' "$(field together)" true
 options='DocumentGrouping=Some'
 is 'an unknown choice is refused' "$(result "$dir/five.pdf")" \
   'refused options 0'
@@ -173,7 +173,7 @@ sed -i.orig 's/^\*DefaultDocumentGrouping.*/*DefaultDocumentGrouping: Together/
   ' "$PPD"
 run < "$dir/five.pdf"
 is "without an option the default of the queue is used" \
-  "$(field Grouping)" together
+  "$(field together)" true
 mv "$PPD.orig" "$PPD"
 is 'without a PPD the document is refused' \
   "$(export PPD=$dir/nonexistent; result "$dir/five.pdf")" 'refused options 0'
@@ -384,7 +384,7 @@ limited() # KIB
 }
 options=CaseSeparators=Every1
 run < "$dir/many.pdf"
-length=$(field Length)
+length=$(field bytes)
 is 'no room for the output: refused' \
   "$(limited $(($(stat -c %s "$dir/many.pdf") / 1024 + 1)))" 'refused trouble'
 is 'no room for its last bytes: refused' \

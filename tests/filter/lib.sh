@@ -24,32 +24,22 @@ run() # [FILE]
   rm -f "$dir/out" "$dir/body" "$dir/err"
   "$filter" 7 user "$title" 1 "$options" "$@" > "$dir/out" 2> "$dir/err"
   status=$?
-  tail -c "$(field Length)" "$dir/out" > "$dir/body"
+  tail -c "$(field bytes)" "$dir/out" > "$dir/body"
 }
 
-field() # KEY
+field() # NAME
 {
-  sed -n -e '/^$/q' -e "s/^$1: //p" "$dir/out"
+  head -n 1 "$dir/out" | sed 's/^DOCEXTRACT-BUNDLE 1 //' | jq -r ".$1"
 }
 
 # "document 3", "sheet 0", "refused password": kind, and pages or reason.
 kind_of()
 {
-  if [ "$(field Kind)" = refused ]; then
-    field Reason | sed 's/ .*//; s/^/refused /'
-  else
-    echo "$(field Kind) $(field Pages)"
-  fi
+  field 'kind + " " + if .kind == "refused" then .reason else (.pages | tostring) end'
 }
 
 # What users read about a refused document.
-reason()
-{
-  local text
-  text=$(field Reason)
-  text=${text#* }
-  printf '%b\n' "${text//%/\\x}"
-}
+reason() { field reason_text; }
 
 # Kind and exit status.
 result() # FILE
@@ -115,8 +105,8 @@ changes() # FILE
   kind=$(result "$1")
   [ "$kind" = "document $(pages_of "$1") 0" ] ||
     echo "$kind instead of $(pages_of "$1") pages"
-  [ "$(pages_of "$dir/body")" = "$(field Pages)" ] ||
-    echo "$(pages_of "$dir/body") pages instead of $(field Pages)"
+  [ "$(pages_of "$dir/body")" = "$(field pages)" ] ||
+    echo "$(pages_of "$dir/body") pages instead of $(field pages)"
   "$same" -n 20 "$1" "$dir/body" 2>&1 | grep -vx same
   qpdf --check "$dir/body" > "$dir/check" 2>&1 || echo 'not valid'
 }

@@ -90,9 +90,9 @@ END
 pictures() { pdfimages -list "$dir/body" | awk 'NR > 2 { print $9 }' | xargs; }
 make_tiff pack=g3
 run < "$dir/t.tif"
-is 'it is sent as a PDF' "$(field Type) $(field Name)" \
+is 'it is sent as a PDF' "$(field type) $(field name)" \
   'application/pdf chart.pdf'
-is 'its origin remains known' "$(field Origin)" image/tiff
+is 'its origin remains known' "$(field origin)" image/tiff
 is 'the PDF is valid' \
   "$(qpdf --check "$dir/body" > "$dir/check" 2>&1; echo $?)" 0
 is 'nothing but debug lines is printed' "$(grep -cv '^DEBUG: ' "$dir/err")" 0

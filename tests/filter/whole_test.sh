@@ -57,7 +57,7 @@ without() # OBJECT
 judged() # FILE: "document 3 0", or "refused damaged 0: " and what is wrong
 {
   result "$1" | tr '\n' ' ' | sed 's/ $//'
-  [ "$(field Kind)" != refused ] || reason | sed 's/;.*//; s/^/: /'
+  [ "$(field kind)" != refused ] || reason | sed 's/;.*//; s/^/: /'
 }
 
 # All pages are sent, and print as they should.

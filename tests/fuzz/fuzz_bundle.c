@@ -36,7 +36,7 @@ static void write_and_read(const struct dx_entry *entry, int content_fd)
 
   HOLDS(dx_bundle_write(fd, entry, content_fd, NULL) == DX_OK &&
         lseek(fd, 0, SEEK_SET) == 0);
-  reader = dx_bundle_reader_new(fd, NULL);
+  reader = dx_bundle_reader_new(fd, NULL, NULL, NULL);
   HOLDS(reader != NULL && dx_bundle_next(reader, &again, &end, NULL) == DX_OK &&
         !end && dx_bundle_content(reader, -1, NULL) == DX_OK);
   check_same(entry, &again);
@@ -69,7 +69,7 @@ static bool read_entry(struct dx_bundle_reader *reader)
 static void read_all(const uint8_t *data, size_t size, const char *seal)
 {
   int fd = fuzz_file(data, size);
-  struct dx_bundle_reader *reader = dx_bundle_reader_new(fd, seal);
+  struct dx_bundle_reader *reader = dx_bundle_reader_new(fd, seal, NULL, NULL);
 
   HOLDS(reader != NULL);
   while (read_entry(reader))

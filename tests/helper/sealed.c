@@ -9,12 +9,14 @@
 #include <limits.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define FIRST_LINE "DOCEXTRACT-BUNDLE 1\n"
+#define BEGIN "DOCEXTRACT-BUNDLE 1 {"
+#define BEGIN_LEN (sizeof(BEGIN) - 1)
 #define SIDE_FD 4
 #define SEAL_LEN 32
 
@@ -54,26 +56,23 @@ static void copy(long long left)
 static void feed(const char *seal)
 {
   char line[4096];
-  long long length;
+  const char *bytes;
   size_t len;
 
-  while ((len = get_line(line, sizeof(line))) > 0) {
-    put(line, len);
-    if (len != strlen(FIRST_LINE) || memcmp(line, FIRST_LINE, len) != 0) {
+  while ((len = get_line(line, sizeof(line) - 1)) > 0) {
+    line[len] = '\0';
+    if (strncmp(line, BEGIN, BEGIN_LEN) != 0) {
+      put(line, len);
       copy(LONG_MAX);
       return;
     }
-    put("Seal: ", 6);
+    put(BEGIN "\"seal\":\"", BEGIN_LEN + 8);
     put(seal, SEAL_LEN);
-    put("\n", 1);
-    length = 0;
-    do {
-      len = get_line(line, sizeof(line) - 1);
-      line[len] = '\0';
-      put(line, len);
-      (void)sscanf(line, "Length: %lld", &length);
-    } while (len > 1);
-    copy(length);
+    put("\",", 2);
+    put(line + BEGIN_LEN, len - BEGIN_LEN);
+    bytes = strstr(line, "\"bytes\":");
+    if (bytes != NULL)
+      copy(strtoll(bytes + 8, NULL, 10));
   }
 }
 

@@ -60,3 +60,14 @@ until_true()
     ms=$((ms < 160 ? ms * 5 / 4 : 200))
   done
 }
+
+# The header of a bundle's entry, as the filter writes it before the document.
+entry_header() # FILE TYPE NAME [SEAL]
+{
+  printf 'DOCEXTRACT-BUNDLE 1 {%s"kind":"document","type":"%s","origin":"%s",' \
+    "${4:+\"seal\":\"$4\",}" "$2" "$2"
+  printf '"name":"%s","pages":1,"together":false,"bytes":%s,' "$3" \
+    "$(stat -c %s "$1")"
+  printf '"sha256":"%s","reason":"","reason_text":""}\n' \
+    "$(sha256sum "$1" | cut -d ' ' -f 1)"
+}

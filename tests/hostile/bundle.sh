@@ -5,18 +5,14 @@
 # the same queue does.
 . "$(dirname "$0")/../it/lib.sh"
 
-entry() # TYPE FILE [LINE]: as the filter would frame it
+entry() # TYPE FILE [SEAL]: as the filter would frame it
 {
-  printf 'DOCEXTRACT-BUNDLE 1\nKind: document\nType: %s\nOrigin: %s\n' "$1" "$1"
-  printf 'Name: chart\nPages: 1\nGrouping: separate\nLength: %s\nSHA-256: %s\n' \
-    "$(stat -c %s "$2")" "$(sha256sum "$2" | cut -d ' ' -f 1)"
-  [ -z "${3-}" ] || echo "$3"
-  echo
+  entry_header "$2" "$1" chart "${3-}"
   cat "$2"
 }
 
 printf '#!/bin/sh\necho no document at all\n' > "$dir/program"
-seal="Seal: $(printf '%032d' 0)"
+seal=$(printf '%032d' 0)
 chart_pdf "$dir/chart.pdf" Ann Ahrens 1
 pdftoppm -png -r 30 -singlefile "$dir/chart.pdf" "$dir/scan"
 entry application/pdf "$dir/program" > "$dir/bundle"

@@ -138,7 +138,8 @@ clear_results
 (ulimit -f 64 && filtered 1 ann title '' "$dir/large.pdf")
 is 'a full disk, filter: it goes on' "$?" 0
 has 'a full disk, filter: the document is refused' \
-  "$(sed '/^$/q' "$dir/bundle")" 'Reason: trouble it%20could%20not%20be%20stored'
+  "$(head -n 1 "$dir/bundle")" \
+  '"reason":"trouble","reason_text":"it could not be stored'
 is 'a full disk, filter: no file is left' "$(ls -A "$dir/tmp")" ''
 filtered 1 ann title '' "$dir/large.pdf"
 FILE_KIB=128 received 2000 ann title ''

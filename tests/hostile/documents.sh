@@ -100,7 +100,7 @@ END
 "$mkhostile" objects "$dir/lists.pdf" 300 500
 run < "$dir/lists.pdf"
 is 'a document that takes 50 MB is sent' "$(kind_of)" 'document 1'
-whole=$(field SHA-256)
+whole=$(field sha256)
 
 with_memory() # KIB
 {
@@ -108,7 +108,7 @@ with_memory() # KIB
     ulimit -v "$1"
     exec "$filter" 7 user title 1 '' < "$dir/lists.pdf"
   ) > "$dir/out" 2> "$dir/err" || { echo 'no output'; return; }
-  if [ "$(field SHA-256)" = "$whole" ]; then echo whole; else kind_of; fi
+  if [ "$(field sha256)" = "$whole" ]; then echo whole; else kind_of; fi
 } 2> "$dir/err" # of a shell whose program crashes
 
 for ((kib = 20000; kib <= 160000; kib += 5000)); do

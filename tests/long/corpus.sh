@@ -151,8 +151,8 @@ verdict() # FILE
       echo 'refused, but poppler may print it'
     ;;
   *)
-    is_accepted "$1" "$(field Reason | sed 's/ .*//')" ||
-      echo "$(field Reason) ($(sha256sum "$1" | cut -c -16))"
+    is_accepted "$1" "$(field reason)" ||
+      echo "$(field reason) $(reason) ($(sha256sum "$1" | cut -c -16))"
     ;;
   esac
 }

@@ -1,6 +1,5 @@
 /*
- * test_bundle.c - lib/print/bundle.c: valid and invalid entries;
- * lib/print/seal.c.
+ * test_bundle.c - lib/print/bundle.c: valid and invalid entries; the seal.
  */
 #include "tests/unit/unit.h"
 
@@ -19,36 +18,28 @@
 #define SUM_ABC \
   "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
 
-#define DOCUMENT               \
-  "DOCEXTRACT-BUNDLE 1\n"      \
-  "Kind: document\n"           \
-  "Type: application/pdf\n"    \
-  "Origin: text/plain\n"       \
-  "Name: chart%20%C3%A4.pdf\n" \
-  "Pages: 3\n"                 \
-  "Grouping: together\n"       \
-  "Length: 3\n"                \
-  "SHA-256: " SUM_ABC "\n"     \
-  "\n"                         \
-  "abc"
+#define BEGIN "DOCEXTRACT-BUNDLE 1 "
+#define SEALED(seal) BEGIN "{\"seal\":\"" seal "\","
+#define HEAD SEALED("")
 
-#define SHEET             \
-  "DOCEXTRACT-BUNDLE 1\n" \
-  "Kind: sheet\n"         \
-  "Pages: 0\n"            \
-  "Grouping: separate\n"  \
-  "Length: 0\n"           \
-  "\n"
+/* All members, without the braces. */
+#define DOCUMENT_ENTRY                                                        \
+  "\"kind\":\"document\",\"type\":\"application/pdf\","                       \
+  "\"origin\":\"text/plain\",\"name\":\"chart \xC3\xA4.pdf\",\"pages\":3,"    \
+  "\"together\":true,\"bytes\":3,\"sha256\":\"" SUM_ABC "\",\"reason\":\"\"," \
+  "\"reason_text\":\"\""
+#define SHEET_ENTRY                                                 \
+  "\"kind\":\"sheet\",\"type\":\"\",\"origin\":\"\",\"name\":\"\"," \
+  "\"pages\":0,\"together\":false,\"bytes\":0,\"sha256\":\"\","     \
+  "\"reason\":\"\",\"reason_text\":\"\""
+#define REFUSED_ENTRY                                                      \
+  "\"kind\":\"refused\",\"type\":\"\",\"origin\":\"\",\"name\":\"x.pdf\"," \
+  "\"pages\":0,\"together\":false,\"bytes\":0,\"sha256\":\"\","            \
+  "\"reason\":\"password\",\"reason_text\":\"it is password-protected\""
 
-#define REFUSED                                     \
-  "DOCEXTRACT-BUNDLE 1\n"                           \
-  "Kind: refused\n"                                 \
-  "Name: x.pdf\n"                                   \
-  "Pages: 0\n"                                      \
-  "Grouping: separate\n"                            \
-  "Length: 0\n"                                     \
-  "Reason: password it%20is%20password-protected\n" \
-  "\n"
+#define DOCUMENT HEAD DOCUMENT_ENTRY "}\nabc"
+#define SHEET HEAD SHEET_ENTRY "}\n"
+#define REFUSED HEAD REFUSED_ENTRY "}\n"
 
 static const struct dx_entry document = {
     .kind = DX_KIND_DOCUMENT,
@@ -86,7 +77,7 @@ static void content_of(int fd, struct dx_buf *buf)
 static enum dx_code read_all(const char *bytes, size_t len, int *ret_count)
 {
   int fd = file_of(bytes, len);
-  struct dx_bundle_reader *reader = dx_bundle_reader_new(fd, NULL);
+  struct dx_bundle_reader *reader = dx_bundle_reader_new(fd, NULL, NULL, NULL);
   struct dx_entry entry;
   enum dx_code code;
   bool end = false;
@@ -156,7 +147,7 @@ static void entry_is_read_as_written(void **state)
   static const char text[] = DOCUMENT SHEET REFUSED;
   int in = file_of(text, sizeof(text) - 1);
   int out = file_of("", 0);
-  struct dx_bundle_reader *reader = dx_bundle_reader_new(in, NULL);
+  struct dx_bundle_reader *reader = dx_bundle_reader_new(in, NULL, NULL, NULL);
   struct dx_entry entry;
   struct dx_buf buf = {0};
   bool end = true;
@@ -196,7 +187,7 @@ static void long_names_and_texts_are_preserved(void **state)
   memset(entry.reason_text, ' ', sizeof(entry.reason_text) - 1);
   assert_int_equal(dx_bundle_write(fd, &entry, -1, NULL), DX_OK);
   assert_int_equal(lseek(fd, 0, SEEK_SET), 0);
-  reader = dx_bundle_reader_new(fd, NULL);
+  reader = dx_bundle_reader_new(fd, NULL, NULL, NULL);
   assert_int_equal(dx_bundle_next(reader, &back, &end, NULL), DX_OK);
   assert_same(&back, &entry);
   dx_bundle_reader_free(&reader);
@@ -236,7 +227,7 @@ static void content_larger_than_any_buffer_is_preserved(void **state)
 {
   char *bytes;
   int out = large_bundle(&bytes), copy = file_of("", 0);
-  struct dx_bundle_reader *reader = dx_bundle_reader_new(out, NULL);
+  struct dx_bundle_reader *reader = dx_bundle_reader_new(out, NULL, NULL, NULL);
   struct dx_buf buf = {0};
   struct dx_entry back;
   bool end;
@@ -265,7 +256,8 @@ static void changed_byte_of_large_content_is_detected(void **state)
   for (i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
     char *bytes, *changed;
     int out = large_bundle(&bytes);
-    struct dx_bundle_reader *reader = dx_bundle_reader_new(out, NULL);
+    struct dx_bundle_reader *reader =
+        dx_bundle_reader_new(out, NULL, NULL, NULL);
     struct dx_entry back;
     bool end;
 
@@ -319,11 +311,8 @@ static void changed_content_is_detected(void **state)
 /* If a filter is killed, the next entry looks like the rest of its content. */
 static void next_entry_is_not_content(void **state)
 {
-  static const char killed[] = "DOCEXTRACT-BUNDLE 1\nKind: document\n"
-                               "Type: application/pdf\nName: a.pdf\nPages: 1\n"
-                               "Grouping: separate\nLength: 100\n"
-                               "SHA-256: " SUM_ABC "\n\nhalf of it";
-
+  static const char killed[] =
+      HEAD "\"bytes\":100," DOCUMENT_ENTRY "}\nhalf of it";
   char text[sizeof(killed) + sizeof(DOCUMENT)];
 
   (void)state;
@@ -331,88 +320,61 @@ static void next_entry_is_not_content(void **state)
   assert_int_equal(read_text(text), DX_E_BUNDLE);
 }
 
-#define HEAD "DOCEXTRACT-BUNDLE 1\n"
-#define DOC_REST \
-  "Pages: 1\nGrouping: separate\nLength: 3\nSHA-256: " SUM_ABC "\n\nabc"
-#define TYPE "Type: image/png\n"
-#define NAME "Name: a.png\n"
-#define KIND "Kind: document\n"
-#define NOTHING "Grouping: separate\nLength: 0\n"
+/* The first of two members with the same name counts. */
+#define DOC(members) HEAD members "," DOCUMENT_ENTRY "}\nabc"
+#define SHT(members) HEAD members "," SHEET_ENTRY "}\n"
+#define REF(members) HEAD members "," REFUSED_ENTRY "}\n"
 
 static const struct {
   const char *what;
   const char *text;
   enum dx_code code;
 } headers[] = {
-    {"the smallest document", HEAD KIND TYPE NAME DOC_REST, DX_OK},
-    {"unknown keys", HEAD KIND "New: x\nNew: x\n" TYPE NAME DOC_REST, DX_OK},
-    {"the smallest sheet", HEAD "Kind: sheet\n" NOTHING "\n", DX_OK},
-    {"reason without text",
-     HEAD "Kind: refused\n" NOTHING "Reason: damaged \n\n", DX_OK},
-    {"reason of a newer filter",
-     HEAD "Kind: refused\n" NOTHING "Reason: too-odd it%20is%20odd\n\n", DX_OK},
+    {"a document", DOCUMENT, DX_OK},
+    {"unknown members", DOC("\"new\":[{}],\"new\":1"), DX_OK},
+    {"blanks",
+     "DOCEXTRACT-BUNDLE 1  { \"kind\" : \"sheet\"," SHEET_ENTRY " } \n", DX_OK},
+    {"no seal", BEGIN "{" SHEET_ENTRY "}\n", DX_OK},
+    {"reason without text", REF("\"reason_text\":\"\""), DX_OK},
     {"a raw PDF", "%PDF-1.4\n", DX_E_RAW},
     {"a raw PDF without lines", "%PDF-1.4", DX_E_BUNDLE},
-    {"a newline before", "\n" HEAD KIND TYPE NAME DOC_REST, DX_E_RAW},
-    {"another version", "DOCEXTRACT-BUNDLE 2\n" KIND TYPE NAME DOC_REST,
-     DX_E_RAW},
-    {"carriage returns", "DOCEXTRACT-BUNDLE 1\r\n", DX_E_RAW},
-    {"no kind", HEAD TYPE NAME DOC_REST, DX_E_BUNDLE},
-    {"unknown kind", HEAD "Kind: thing\n" NOTHING "\n", DX_E_BUNDLE},
-    {"missing is for journals", HEAD "Kind: missing\n" NOTHING "\n",
+    {"a newline before", "\n" DOCUMENT, DX_E_RAW},
+    {"another version", "DOCEXTRACT-BUNDLE 2 {" SHEET_ENTRY "}\n", DX_E_RAW},
+    {"no object", "DOCEXTRACT-BUNDLE 1\n", DX_E_RAW},
+    {"an empty object", BEGIN "{}\n", DX_E_BUNDLE},
+    {"an array", BEGIN "[]\n", DX_E_BUNDLE},
+    {"no JSON", BEGIN "{" SHEET_ENTRY "\n", DX_E_BUNDLE},
+    {"two objects", BEGIN "{" SHEET_ENTRY "}{}\n", DX_E_BUNDLE},
+    {"no kind", DOC("\"kind\":null"), DX_E_BUNDLE},
+    {"unknown kind", SHT("\"kind\":\"thing\""), DX_E_BUNDLE},
+    {"missing is for journals", SHT("\"kind\":\"missing\""), DX_E_BUNDLE},
+    {"no type", DOC("\"type\":\"\""), DX_E_BUNDLE},
+    {"unknown type", DOC("\"type\":\"text/html\""), DX_E_BUNDLE},
+    {"a type that is too long", DOC("\"type\":\"" SUM_ABC "\""), DX_E_BUNDLE},
+    {"no name", DOC("\"name\":null"), DX_E_BUNDLE},
+    {"empty name", DOC("\"name\":\"\""), DX_E_BUNDLE},
+    {"a slash", DOC("\"name\":\"a/b.png\""), DX_E_BUNDLE},
+    {"a newline in the name", DOC("\"name\":\"a\\nb\""), DX_E_BUNDLE},
+    {"no UTF-8", DOC("\"name\":\"a\xFF\""), DX_E_BUNDLE},
+    {"half a surrogate", DOC("\"name\":\"a\\ud800\""), DX_E_BUNDLE},
+    {"document without bytes", DOC("\"bytes\":0"), DX_E_BUNDLE},
+    {"document without pages", DOC("\"pages\":0"), DX_E_BUNDLE},
+    {"negative length", SHT("\"bytes\":-1"), DX_E_BUNDLE},
+    {"no number", SHT("\"bytes\":\"1\""), DX_E_BUNDLE},
+    {"no whole number", DOC("\"bytes\":3.5"), DX_E_BUNDLE},
+    {"absurd length", DOC("\"bytes\":99999999999999999999"), DX_E_BUNDLE},
+    {"absurd pages", SHT("\"pages\":2147483648"), DX_E_BUNDLE},
+    {"bytes of a sheet", SHT("\"bytes\":3") "abc", DX_E_BUNDLE},
+    {"no grouping", SHT("\"together\":null"), DX_E_BUNDLE},
+    {"unknown grouping", SHT("\"together\":\"some\""), DX_E_BUNDLE},
+    {"refused without reason", REF("\"reason\":\"\""), DX_E_BUNDLE},
+    {"unknown reason", REF("\"reason\":\"too-odd\""), DX_E_BUNDLE},
+    {"sheet with a reason", SHT("\"reason\":\"damaged\""), DX_E_BUNDLE},
+    {"control characters in the reason", REF("\"reason_text\":\"a\\nb\""),
      DX_E_BUNDLE},
-    {"no type", HEAD KIND NAME DOC_REST, DX_E_BUNDLE},
-    {"unknown type", HEAD KIND NAME "Type: text/html\n" DOC_REST, DX_E_BUNDLE},
-    {"no name", HEAD KIND TYPE DOC_REST, DX_E_BUNDLE},
-    {"empty name", HEAD KIND TYPE "Name: \n" DOC_REST, DX_E_BUNDLE},
-    {"a slash", HEAD KIND TYPE "Name: a%2Fb.png\n" DOC_REST, DX_E_BUNDLE},
-    {"a newline in the name", HEAD KIND TYPE "Name: a%0Ab\n" DOC_REST,
-     DX_E_BUNDLE},
-    {"a NUL in the name", HEAD KIND TYPE "Name: a%00b\n" DOC_REST, DX_E_BUNDLE},
-    {"no UTF-8", HEAD KIND TYPE "Name: a%FF\n" DOC_REST, DX_E_BUNDLE},
-    {"half an escape", HEAD KIND TYPE "Name: a%2\n" DOC_REST, DX_E_BUNDLE},
-    {"a key twice", HEAD KIND TYPE NAME NAME DOC_REST, DX_E_BUNDLE},
-    {"no colon", HEAD KIND "Kind document\n" TYPE NAME DOC_REST, DX_E_BUNDLE},
-    {"no key", HEAD KIND ": x\n" TYPE NAME DOC_REST, DX_E_BUNDLE},
-    {"document without bytes",
-     HEAD KIND TYPE NAME "Pages: 1\nGrouping: separate\nLength: 0\n\n",
-     DX_E_BUNDLE},
-    {"document without pages",
-     HEAD KIND TYPE NAME "Grouping: separate\nLength: 3\nSHA-256: " SUM_ABC
-                         "\n\nabc",
-     DX_E_BUNDLE},
-    {"negative length", HEAD "Kind: sheet\nGrouping: separate\nLength: -1\n\n",
-     DX_E_BUNDLE},
-    {"no number", HEAD "Kind: sheet\nGrouping: separate\nLength: 1x\n\n",
-     DX_E_BUNDLE},
-    {"no number at all", HEAD "Kind: sheet\nGrouping: separate\nLength: \n\n",
-     DX_E_BUNDLE},
-    {"absurd length",
-     HEAD "Kind: sheet\nGrouping: separate\nLength: 99999999999999999999\n\n",
-     DX_E_BUNDLE},
-    {"absurd pages", HEAD "Kind: sheet\n" NOTHING "Pages: 2147483648\n\n",
-     DX_E_BUNDLE},
-    {"bytes of a sheet",
-     HEAD "Kind: sheet\nGrouping: separate\nLength: 3\n\nabc", DX_E_BUNDLE},
-    {"no grouping", HEAD "Kind: sheet\nLength: 0\n\n", DX_E_BUNDLE},
-    {"unknown grouping", HEAD "Kind: sheet\nGrouping: some\nLength: 0\n\n",
-     DX_E_BUNDLE},
-    {"no length", HEAD "Kind: sheet\nGrouping: separate\n\n", DX_E_BUNDLE},
-    {"refused without reason", HEAD "Kind: refused\n" NOTHING "\n",
-     DX_E_BUNDLE},
-    {"sheet with a reason",
-     HEAD "Kind: sheet\n" NOTHING "Reason: damaged x\n\n", DX_E_BUNDLE},
-    {"no word", HEAD "Kind: refused\n" NOTHING "Reason:  text\n\n",
-     DX_E_BUNDLE},
-    {"a word only", HEAD "Kind: refused\n" NOTHING "Reason: damaged\n\n",
-     DX_E_BUNDLE},
-    {"control characters in the reason",
-     HEAD "Kind: refused\n" NOTHING "Reason: damaged a%0Ab\n\n", DX_E_BUNDLE},
     {"capital checksum",
-     HEAD KIND TYPE NAME
-     "Pages: 1\nGrouping: separate\nLength: 3\nSHA-256: "
-     "BA7816BF8F01CFEA414140DE5DAE2223B00361A396177A9CB410FF61F20015AD"
-     "\n\nabc",
+     DOC("\"sha256\":\"BA7816BF8F01CFEA414140DE5DAE2223B00361A396177A9CB410"
+         "FF61F20015AD\""),
      DX_E_BUNDLE},
 };
 
@@ -428,43 +390,22 @@ static void invalid_headers_are_rejected(void **state)
 
 static void header_with_a_nul_byte_is_rejected(void **state)
 {
-  static const char text[] = HEAD "Kind: sheet\0\n" NOTHING "\n";
+  static const char text[] = HEAD SHEET_ENTRY "}\0\n";
   int count;
 
   (void)state;
   assert_int_equal(read_all(text, sizeof(text) - 1, &count), DX_E_BUNDLE);
 }
 
-static void unknown_reason_keeps_its_text(void **state)
-{
-  static const char text[] =
-      HEAD "Kind: refused\n" NOTHING "Reason: too-odd it%20is%20odd\n\n";
-  int fd = file_of(text, sizeof(text) - 1);
-  struct dx_bundle_reader *reader = dx_bundle_reader_new(fd, NULL);
-  struct dx_entry entry;
-  bool end;
-
-  (void)state;
-  assert_int_equal(dx_bundle_next(reader, &entry, &end, NULL), DX_OK);
-  assert_int_equal(entry.reason, DX_REASON_TROUBLE);
-  assert_string_equal(entry.reason_text, "it is odd");
-  dx_bundle_reader_free(&reader);
-  (void)close(fd);
-}
-
-/* A sheet with one more line of `len` bytes, and `more` short ones. */
-static enum dx_code read_with_lines(size_t len, int more)
+/* A sheet whose header has `len` bytes with its newline. */
+static enum dx_code read_with_length(size_t len)
 {
   struct dx_buf buf = {0};
   enum dx_code code;
-  int i;
 
-  dx_buf_puts(&buf, HEAD "Kind: sheet\n" NOTHING "X: ");
-  while (len-- > 3)
-    dx_buf_puts(&buf, "x");
-  dx_buf_puts(&buf, "\n");
-  for (i = 0; i < more; i++)
-    dx_buf_puts(&buf, "X: x\n");
+  dx_buf_puts(&buf, HEAD SHEET_ENTRY "}");
+  while (buf.len + 1 < len)
+    dx_buf_puts(&buf, " ");
   dx_buf_puts(&buf, "\n");
   code = read_text(dx_buf_text(&buf));
   dx_buf_release(&buf);
@@ -474,18 +415,16 @@ static enum dx_code read_with_lines(size_t len, int more)
 static void header_has_limits(void **state)
 {
   (void)state;
-  assert_int_equal(read_with_lines(4095, 0), DX_OK);
-  assert_int_equal(read_with_lines(4096, 0), DX_E_BUNDLE);
-  assert_int_equal(read_with_lines(100000, 0), DX_E_BUNDLE);
-  assert_int_equal(read_with_lines(10, 27), DX_OK); /* 32 with the others */
-  assert_int_equal(read_with_lines(10, 28), DX_E_BUNDLE);
+  assert_int_equal(read_with_length(4096), DX_OK);
+  assert_int_equal(read_with_length(4097), DX_E_BUNDLE);
+  assert_int_equal(read_with_length(100000), DX_E_BUNDLE);
 }
 
 static void failure_is_permanent(void **state)
 {
   static const char text[] = SHEET "garbage\n" SHEET;
   int fd = file_of(text, sizeof(text) - 1);
-  struct dx_bundle_reader *reader = dx_bundle_reader_new(fd, NULL);
+  struct dx_bundle_reader *reader = dx_bundle_reader_new(fd, NULL, NULL, NULL);
   struct dx_entry entry;
   struct dx_err first, again;
   bool end;
@@ -512,7 +451,7 @@ static void unread_content_is_skipped_and_checked(void **state)
   for (round = 0; round < 2; round++) {
     int fd = file_of(text, sizeof(text) - 1);
 
-    reader = dx_bundle_reader_new(fd, NULL);
+    reader = dx_bundle_reader_new(fd, NULL, NULL, NULL);
     assert_int_equal(dx_bundle_next(reader, &entry, &end, NULL), DX_OK);
     assert_int_equal(dx_bundle_next(reader, &entry, &end, NULL),
                      round == 0 ? DX_OK : DX_E_BUNDLE);
@@ -526,7 +465,7 @@ static void content_that_cannot_be_stored_is_a_local_error(void **state)
 {
   int fd = file_of(DOCUMENT, strlen(DOCUMENT));
   int full = open("/dev/full", O_WRONLY | O_CLOEXEC);
-  struct dx_bundle_reader *reader = dx_bundle_reader_new(fd, NULL);
+  struct dx_bundle_reader *reader = dx_bundle_reader_new(fd, NULL, NULL, NULL);
   struct dx_entry entry;
   struct dx_err err;
   bool end;
@@ -572,8 +511,7 @@ static void slow_writer_is_accepted(void **state)
   (void)state;
   assert_int_equal(pipe(ends), 0);
   feeder.fd = ends[1];
-  reader = dx_bundle_reader_new(ends[0], NULL);
-  dx_bundle_reader_wait(reader, feed, &feeder);
+  reader = dx_bundle_reader_new(ends[0], NULL, feed, &feeder);
   while (dx_bundle_next(reader, &entry, &end, NULL) == DX_OK && !end)
     count++;
   assert_true(end);
@@ -593,12 +531,12 @@ static enum dx_code give_up(void *ctx, int fd, struct dx_err *err)
 static void hook_can_stop_reading(void **state)
 {
   int fd = file_of(SHEET, strlen(SHEET));
-  struct dx_bundle_reader *reader = dx_bundle_reader_new(fd, NULL);
+  struct dx_bundle_reader *reader =
+      dx_bundle_reader_new(fd, NULL, give_up, NULL);
   struct dx_entry entry;
   bool end;
 
   (void)state;
-  dx_bundle_reader_wait(reader, give_up, NULL);
   assert_int_equal(dx_bundle_next(reader, &entry, &end, NULL), DX_E_STOPPED);
   dx_bundle_reader_free(&reader);
   (void)close(fd);
@@ -606,19 +544,13 @@ static void hook_can_stop_reading(void **state)
 
 #define SEAL "0123456789abcdef0123456789abcdef"
 #define OTHER "0123456789abcdef0123456789abcde0"
-#define SHEET_UNSEALED    \
-  "DOCEXTRACT-BUNDLE 1\n" \
-  "Kind: sheet\n"         \
-  "Pages: 0\n"            \
-  "Grouping: separate\n"  \
-  "Length: 0\n"
-#define SHEET_WITH(seal) SHEET_UNSEALED "Seal: " seal "\n\n"
+#define SHEET_WITH(seal) SEALED(seal) SHEET_ENTRY "}\n"
 
 /* How many entries a backend whose seal is SEAL accepts. */
 static int accepted(const char *text, enum dx_code *ret_code)
 {
   int fd = file_of(text, strlen(text));
-  struct dx_bundle_reader *reader = dx_bundle_reader_new(fd, SEAL);
+  struct dx_bundle_reader *reader = dx_bundle_reader_new(fd, SEAL, NULL, NULL);
   struct dx_entry entry;
   bool end = false;
   int count = -1;
@@ -642,9 +574,9 @@ static void entry_without_the_seal_is_rejected(void **state)
       {SHEET_WITH(SEAL) SHEET_WITH(SEAL), 2, DX_OK},
       {SHEET_WITH(OTHER), 0, DX_E_RAW},
       {SHEET, 0, DX_E_RAW},
-      {SHEET_UNSEALED "Seal: \n\n", 0, DX_E_RAW},
-      {SHEET_UNSEALED "Seal: " SEAL "0\n\n", 0, DX_E_BUNDLE},
-      {SHEET_UNSEALED "seal: " SEAL "\n\n", 0, DX_E_RAW},
+      {SHEET_WITH(SEAL "0"), 0, DX_E_RAW},
+      {BEGIN "{" SHEET_ENTRY "}\n", 0, DX_E_RAW},
+      {BEGIN "{\"Seal\":\"" SEAL "\"," SHEET_ENTRY "}\n", 0, DX_E_RAW},
       {SHEET_WITH(SEAL) SHEET, 1, DX_E_RAW},
       {SHEET_WITH(SEAL) DOCUMENT SHEET_WITH(SEAL), 1, DX_E_RAW},
   };
@@ -813,15 +745,11 @@ static void words_do_not_change(void **state)
   (void)state;
   for (i = 0; i < DX_REASON_COUNT; i++) {
     assert_string_equal(dx_reason_word((enum dx_reason)i), reasons[i]);
-    assert_int_equal(dx_reason_by_word(reasons[i]), i);
     assert_non_null(dx_reason_text((enum dx_reason)i));
   }
   for (i = 0; i < DX_KIND_COUNT; i++) {
     assert_string_equal(dx_kind_word((enum dx_kind)i), kinds[i]);
-    assert_int_equal(dx_kind_by_word(kinds[i]), i);
   }
-  assert_int_equal(dx_reason_by_word("odd"), DX_REASON_COUNT);
-  assert_int_equal(dx_kind_by_word("odd"), DX_KIND_COUNT);
 }
 
 int main(void)
@@ -837,7 +765,6 @@ int main(void)
       cmocka_unit_test(next_entry_is_not_content),
       cmocka_unit_test(invalid_headers_are_rejected),
       cmocka_unit_test(header_with_a_nul_byte_is_rejected),
-      cmocka_unit_test(unknown_reason_keeps_its_text),
       cmocka_unit_test(header_has_limits),
       cmocka_unit_test(failure_is_permanent),
       cmocka_unit_test(unread_content_is_skipped_and_checked),

@@ -105,7 +105,8 @@ static void bundle_of_1_0_is_read(void **state)
   (void)state;
   path_of("1.0/bundle", path);
   fd = open(path, O_RDONLY | O_CLOEXEC);
-  reader = dx_bundle_reader_new(fd, "0123456789abcdef0123456789abcdef");
+  reader =
+      dx_bundle_reader_new(fd, "0123456789abcdef0123456789abcdef", NULL, NULL);
   assert_true(fd >= 0 && reader != NULL);
   assert_int_equal(dx_bundle_next(reader, &entry, &end, &err), DX_OK);
   assert_int_equal(entry.kind, DX_KIND_DOCUMENT);
