@@ -1,6 +1,7 @@
 # lib.sh - common functions of the crash walk and the fault walk: a job of two
 # documents and three cases, the backend as cupsd runs it, docextractd, a
-# simulator for each worker, and the conditions at the end.
+# simulator for each worker, what happens to the job, and the conditions at the
+# end.
 #
 # To be sourced by bash. There is no cupsd: runs with the same arguments and the
 # same bundle are the same job. The walks specify the step and the process that
@@ -57,8 +58,9 @@ start_worker() # NAME
   use_dir "$dir/$1"
   trap 'stop_daemon; stop_sim' EXIT
   trap 'exit 130' TERM
-  start_service ${accepted:+'Completion accepted'}
+  start_service "${directives[@]}"
 }
+directives=()
 
 clean_sheet() # before every case
 {
@@ -66,6 +68,7 @@ clean_sheet() # before every case
   rm -rf "$spool" "${SIM_DATA:?}"/* "$dir/seen"
   owned_dir 700 "$spool"
   : > "$SIM_LOG"
+  faults '#'
   kills=0
 }
 
@@ -100,7 +103,7 @@ run_backend() # [PLAN]
   limit=$((60 * $(machine_load)))
   rm -f "$dir/walk.log"
   { # bash would report every kill
-    (print_it "$limit" "${1:-count journal}" "$dir/walk.log") \
+    (print_it "$limit" "${1:-count $counted}" "$dir/walk.log") \
       > "$dir/out" 2> "$dir/err"
     status=$?
   } 2> /dev/null
@@ -157,9 +160,104 @@ grow_old()
     -exec touch -h -d '2 hours ago' {} +
 }
 
+# --- what happens to the job -------------------------------------------------
+
+# A scene starts with docextractd, and comes to its end although docextractd is
+# killed and started again meanwhile. before_SCENE is not disturbed.
+scene=printed
+
+printed() { run_to_the_end 1; }
+
+# The service refuses both documents, and the print job is held.
+refused()
+{
+  faults 'create * status 422'
+  run_backend
+  same 'it is held' "$status" 3
+  same 'it has failed' "$(jq -r '.submissions[].state' $(journals) | xargs)" \
+    'failed failed'
+  faults '#'
+}
+
+released()
+{
+  refused
+  run_to_the_end 1
+}
+
+retried()
+{
+  refused
+  until_true command_succeeds retry || wrong "retry: $(cat "$dir/command")"
+  until_true is_finished || wrong "retried, it ends: $(journal)"
+}
+
+# Needs a print job that ends when it is stored: of another one, docextractd
+# refuses this, because it is for cupsd to cancel.
+canceled()
+{
+  faults 'extract * status 409'
+  run_backend
+  same 'the print job ends' "$status" 0
+  until_true both_are_complete
+  until_true command_succeeds cancel || wrong "cancel: $(cat "$dir/command")"
+  until_true is_finished || wrong "canceled, it ends: $(journal)"
+}
+
+both_are_complete()
+{
+  [ "$(count_words complete '.submissions[].state' $(journals))" = 2 ]
+}
+
+# OnResult is run for both manifests, and once more at most for each kill.
+hooked() { run_to_the_end 1; }
+hooks_are_run()
+{
+  local runs
+  runs=$(grep -c . "$spool/hooks")
+  same 'OnResult is run for each manifest' "$(sort -u "$spool/hooks")" \
+    "$(cd "$results" && manifests)"
+  [ "$runs" -le $((2 + kills)) ] || wrong "OnResult is run $runs times"
+}
+
+# A job that has failed is older than KeepUnfinished.
+before_expired()
+{
+  refused
+  stop_daemon
+  touch -d '31 days ago' $(journals)
+}
+expired() { until_true is_finished || wrong "it expires: $(journal)"; }
+
+command_succeeds() # VERB; or docextractd was killed after it
+{
+  dx "$1" "$(jq -r .key $(journals))" > "$dir/command" 2>&1 || is_finished
+}
+
+start_daemon_of_scene() # [PLAN]
+{
+  if [ "$scene" != expired ]; then
+    start_walked_daemon "$@"
+  else
+    touch -d '2 hours ago' "$spool/swept"
+    SPEED=1 start_walked_daemon "$@" # at this speed the sweep has enough time
+  fi
+}
+
+begin_scene() # [PLAN]
+{
+  if [ "$(type -t "before_$scene")" = function ]; then
+    start_walked_daemon
+    "before_$scene"
+    stop_daemon
+  fi
+  start_daemon_of_scene "$@"
+}
+
 # --- what must hold ----------------------------------------------------------
 
 # Workers report errors in $dir/wrong.
+case_name=undisturbed
 wrong() { echo "$case_name: $1" >> "$dir/wrong"; }
 
 same() # TEXT ACTUAL EXPECTED
@@ -236,15 +334,29 @@ printed_secrets()
   grep -aE "$secrets" "$dir/err" "$dir/out"
 }
 
-# Whatever a consumer can see never changes.
+# Whatever a consumer can see never changes, but for the manifest of a failure.
 remember() { rm -rf "$dir/seen" && cp -a "$results" "$dir/seen" 2> /dev/null; }
 was_final()
 {
   local f
   for f in "$dir"/seen/*.json; do
     [ ! -e "$f" ] || cmp -s "$f" "$results/${f##*/}" ||
+      grep -q '"outcome":[[:space:]]*"failed"' "$f" ||
       wrong "${f##*/} was seen with other bytes, or taken back"
   done
+}
+
+# What a journal calls an end has a manifest.
+ends_are_told()
+{
+  local ends told
+  ends=$(count_words 'failed|canceled|expired' '.submissions[].state' $(journals))
+  told=$(count_words failed .outcome "$results"/*.job.json)
+  [ "$ends" -le "$told" ] || wrong "$ends ends in the journal, $told manifests"
+}
+count_words() # PATTERN FILTER FILE...
+{
+  jq -r "$2" "${@:3}" 2> /dev/null | grep -cEx "$1"
 }
 
 # Everything after the end; $kills runs were killed or disturbed before, and of
@@ -259,7 +371,7 @@ check_end()
   same 'manifests name every result with its sum' \
     "$(of named "$facts")" "$(sums_of_results)"
   read -r creates puts <<< "$(of sent "$facts")"
-  same 'two sources got their file once' "$puts" '[1,1]'
+  same 'sources got their file once' "$puts" "$expected_puts"
   # Only a lost response may leave an orphan, one per document and kill.
   read -r lost most <<< "$(of lost "$facts")"
   [ "$creates" -le $((2 + lost + orphans)) ] && [ "$most" -le "$kills" ] ||
@@ -271,12 +383,19 @@ check_end()
   same 'results are for their group' \
     "$(stat -c %a "$results"/*.json | sort -u)" 640
   was_final
+  ends_are_told
+  [ "$scene" != hooked ] || hooks_are_run
   before=$facts$(files_now)
   stop_daemon
   grow_old
   SPEED=1 start_walked_daemon # at this speed the sweep has enough time
-  SPEED=1 run_backend
-  same 'run again: exit 0' "$status" 0
+  case $scene in
+  canceled | expired) ;; # printed again, it would be sent
+  *)
+    SPEED=1 run_backend
+    same 'run again: exit 0' "$status" 0
+    ;;
+  esac
   until_true is_finished || wrong 'run again: it comes to its end'
   same 'run again: nothing is sent, nothing changes' "$(facts)$(files_now)" \
     "$before"
@@ -292,46 +411,59 @@ left_behind()
 }
 is_swept() { [ -z "$(left_behind)" ]; }
 
-files_now() # results and manifests, and all calls
+files_now() # results and manifests, all calls, and what OnResult did
 {
   find "$results" -name '*.json' ! -name '.*' -printf '%P %i %T@ %s\n' | sort
   sha256sum < "$SIM_LOG"
+  cat "$spool/hooks" 2> /dev/null
+}
+
+configure() # [LINE OF THE SERVICE...]: from now on, the workers, too
+{
+  directives=("$@")
+  write_config 'APIRate 9' "$@"
 }
 
 # From now on the print job ends when it is stored, and docextractd does the
 # rest.
-accept()
-{
-  accepted=1
-  write_config 'APIRate 9' 'Completion accepted'
-}
+accept() { configure 'Completion accepted'; }
 
-# How many steps of a group there are when nothing disturbs a job: $of_backend,
-# $of_daemon.
+# How many steps of a group there are when nothing disturbs a scene:
+# $of_backend, $of_daemon.
 count() # GROUP
 {
+  local counted=$1
   clean_sheet
-  start_walked_daemon "count $1"
-  run_backend "count $1"
+  begin_scene "count $1"
+  $scene
   until_true is_finished || not_ok 'a job that nobody disturbs is finished'
   stop_daemon
   of_backend=$(grep -c . "$dir/walk.log")
   of_daemon=$(grep -c . "$dir/daemon.log")
 }
+counted=journal
 
-# What an undisturbed run leaves behind.
-learn_expected()
+# What an undisturbed scene leaves behind.
+learn()
 {
-  local facts done='"extracted",false,"done","delivered"'
-  accepted=
-  start_service
+  local facts
   clean_sheet
-  start_walked_daemon
-  run_backend
+  begin_scene
+  $scene
   until_true is_finished
+  is "undisturbed, nothing is wrong: $scene" "$(cat "$dir/wrong" 2> /dev/null)" ''
   facts=$(facts)
   expected_found=$(of found "$facts")
   expected_journal=$(of journal "$facts")
+  read -r _ expected_puts <<< "$(of sent "$facts")"
+}
+
+learn_expected()
+{
+  local facts done='"extracted",false,"done","delivered"'
+  start_service
+  learn
+  facts=$(facts)
   is 'an undisturbed run succeeds' "$status" 0
   [ "$status" = 0 ] || exit 1
   is 'it has three results and two manifests' \

@@ -28,6 +28,7 @@ BEGIN {
   rule("known", "the journal says that a result is stored before it is delivered")
   rule("manifest", "all results are delivered before their manifest")
   rule("extracted", "the manifest is durable before the journal says extracted")
+  rule("told", "the manifest of a failure is durable before the journal says so")
   rule("removed", "a document is removed after a journal that no longer needs it")
   rule("finished", "a job is moved to finished/ after a journal that says so")
   rule("emptied", "a job has no documents any more when it comes to finished/")
@@ -262,14 +263,23 @@ function rename_manifest(to,    key, part, i, name, good)
   }
 }
 
-function rename_journal(copy, dir,    i, f)
+# The id in the name of a manifest, which has no source if the service refuses.
+function manifest_id(dir, f)
+{
+  return f[6] == "-" ? base(dir) "-" f[3] : f[6]
+}
+
+function rename_journal(copy, dir,    i, f, id)
 {
   for (i = 1; i <= line_count[copy]; i++) {
     split(lines[copy, i], f, " ")
     if (f[2] != "sub")
       continue
-    if (f[4] == "extracted" && state[dir, f[3]] != "extracted")
-      must("extracted", manifest[f[6]])
+    id = manifest_id(dir, f)
+    if (f[4] !~ /^(extracted|failed|expired)$/)
+      delete manifest[id] # it is one of an earlier attempt
+    else if (state[dir, f[3]] != f[4])
+      must(f[4] == "extracted" ? "extracted" : "told", manifest[id])
     # No power failure matters here: nothing comes of a source without a file.
     if (f[5] == "true" && !registering[dir, f[3]])
       posted[dir, f[3]] = 0

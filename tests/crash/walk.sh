@@ -6,6 +6,9 @@
 # is not affected. In the end, no document is lost or sent twice. The same
 # applies when a second backend is started for the job.
 #
+# Jobs that fail and are released or retried, that are canceled, or expire, and
+# those with an OnResult, are walked only at the writes of the journal.
+#
 #   walk.sh         the journal, the results, some pairs
 #   walk.sh --all   every step on disk, every pair; of a job whose print job
 #                   ends first, every second step
@@ -38,18 +41,19 @@ once() # GROUP N before|after
 daemon_once() # GROUP N before|after [N before|after]
 {
   local plan="kill $1 $2 $3" first
-  start_walked_daemon "$plan"
-  run_to_the_end 1 &
+  begin_scene "$plan"
+  $scene &
   first=$!
   until_true is_killed_or_over "$first" || wrong "it does nothing: $(journal)"
   while is_killed; do
     kills=$((kills + 1))
     wait "$DAEMON_PID"
+    ends_are_told
     was_final
     remember
     plan=${4:+"kill $1 $4 $5"}
     set -- "$1" "$2" "$3"
-    start_walked_daemon "$plan"
+    start_daemon_of_scene "$plan"
     until_true is_killed_or_over "$first" || wrong "it stays: $(journal)"
   done
   wait "$first"
@@ -129,6 +133,16 @@ walk() # HOW [STEP OF docextractd IN ALL FILES]
   done
 }
 
+act() # SCENE TEXT
+{
+  scene=$1
+  learn
+  count journal
+  every journal "$of_daemon" > "$dir/daemon"
+  in_parallel "$2: docextractd is killed at a journal step" daemon_once \
+    < "$dir/daemon"
+}
+
 make_bundle
 learn_expected
 walk 'the job is waited for'
@@ -144,3 +158,19 @@ accept
 # Before and after every second step: between any two, either after the first or
 # before the second.
 walk 'the print job ends first' 2
+
+extracted=$expected_found
+act canceled 'the job is canceled'
+configure
+act released 'the job fails, and is released'
+is 'released, it is as if it had not failed' "$expected_found" "$extracted"
+act retried 'the job fails, and is retried'
+is 'retried, it is as if it had not failed' "$expected_found" "$extracted"
+act expired 'the job has failed, and expires'
+cat > "$dir/on-result" << 'END'
+#!/bin/sh
+echo "$(basename "$1")" >> "$(dirname "$1")/../hooks"
+END
+chmod 755 "$dir/on-result"
+configure "OnResult $dir/on-result"
+act hooked 'OnResult is run'

@@ -74,7 +74,12 @@ backends() # the ids of our backend's processes
   cups_children | sed -n 's/ docextract$//p'
 }
 
-is_gone() { ! kill -0 "$1" 2> /dev/null; }
+is_gone() # PID: or ended, and not waited for yet
+{
+  local line
+  { read -r line < "/proc/$1/stat"; } 2> /dev/null || return 0
+  [[ ${line##*) } = Z* ]]
+}
 no_children() { [ -z "$(cups_children)" ]; }
 one_backend() { [ "$(backends | wc -w)" = 1 ]; }
 no_backend() { [ -z "$(backends)" ]; }
