@@ -45,7 +45,7 @@ static bool is_connected(const struct attend *a)
   return a->channel.fd >= 0;
 }
 
-static void finish(struct attend *a, enum dx_code code)
+static void attend_finish(struct attend *a, enum dx_code code)
 {
   a->over = true;
   a->code = code;
@@ -92,7 +92,7 @@ static void connect_again(struct attend *a)
   broke(a, code == DX_E_STATE ? AGAIN_VERSION_MS : AGAIN_MS);
   if (code == DX_E_STATE && stat("/proc/self/exe", &st) == 0 &&
       st.st_nlink == 0) { /* upgraded: cupsd will run the new program */
-    finish(a, DX_E_STOPPED);
+    attend_finish(a, DX_E_STOPPED);
   } else if (!a->told && (code == DX_E_STATE || /* a restart is needed */
                           dx_monotonic_ms() - a->broken_ms >= SILENT_MS)) {
     a->told = true;
@@ -135,7 +135,8 @@ static void leave_if_wanted(struct attend *a)
 
 /* ---- messages of docextractd ---- */
 
-static void on_message(struct attend *a, const struct dx_message *message)
+static void attend_on_message(struct attend *a,
+                              const struct dx_message *message)
 {
   struct backend *b = a->b;
   struct dx_note note;
@@ -156,7 +157,7 @@ static void on_message(struct attend *a, const struct dx_message *message)
     if (note.kind == DX_NOTE_OVERDUE)
       b->overdue = a->leave = true;
     if (note.kind == DX_NOTE_ADMIN) /* stops the queue */
-      finish(a, dx_fail(&b->outcome, note.code, 0, "%s", note.text));
+      attend_finish(a, dx_fail(&b->outcome, note.code, 0, "%s", note.text));
     break;
   case DX_VERB_ALIVE:
     break;
@@ -177,13 +178,13 @@ static void on_message(struct attend *a, const struct dx_message *message)
   case DX_VERB_LEFT:
     b->left = true;
     b->sent = !a->here;
-    finish(a, DX_OK);
+    attend_finish(a, DX_OK);
     break;
   case DX_VERB_END:
-    finish(a, dx_message_outcome(message, &b->outcome));
+    attend_finish(a, dx_message_outcome(message, &b->outcome));
     break;
   case DX_VERB_GONE: /* a newer run has the job */
-    finish(a, DX_E_STOPPED);
+    attend_finish(a, DX_E_STOPPED);
     break;
   default: /* `error`: docextractd cannot follow the job now */
     dx_log(DX_LOG_DEBUG, "docextractd: %s", message->text);
@@ -235,7 +236,7 @@ static void take_turn(struct attend *a)
   int64_t wait_ms;
 
   if (is_orphan(a)) /* the connection breaks, and docextractd asks cupsd */
-    finish(a, DX_E_STOPPED);
+    attend_finish(a, DX_E_STOPPED);
   else if (!is_connected(a) && dx_monotonic_ms() >= a->again_ms)
     connect_again(a);
   if (is_connected(a) && !a->over)
@@ -252,7 +253,7 @@ static void take_turn(struct attend *a)
     code = dx_channel_read(&a->channel, &message, &err);
     if (code == DX_OK) {
       a->heard_ms = dx_monotonic_ms();
-      on_message(a, &message);
+      attend_on_message(a, &message);
     } else if (code != DX_E_NOT_YET ||
                dx_monotonic_ms() - a->heard_ms >= DX_ALIVE_LIMIT_MS) {
       dx_log(DX_LOG_DEBUG, "docextractd: %s", err.text);

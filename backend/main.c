@@ -32,7 +32,7 @@
 /* ---- the user ---- */
 
 /* Called first, so that nothing is read as root. */
-static enum dx_code enter(struct dx_err *err)
+static enum dx_code backend_enter(struct dx_err *err)
 {
   char name[DX_USER_BYTES];
   enum dx_code code = dx_user_enter(err);
@@ -186,7 +186,7 @@ static enum dx_code plan(struct backend *b, const struct dx_print_job *before,
   return dx_job_plan(job, err);
 }
 
-static enum dx_code run(struct backend *b, struct dx_err *err)
+static enum dx_code backend_run(struct backend *b, struct dx_err *err)
 {
   struct dx_print_job before;
   int pages = 0;
@@ -222,7 +222,7 @@ int main(int argc, char **argv)
   enum dx_code code;
 
   dx_process_hide_arguments(argc, argv, 2); /* user, title, options */
-  code = enter(&err);
+  code = backend_enter(&err);
   dx_process_protect();
   if (argc == 1)
     return discover(code, &err);
@@ -267,6 +267,6 @@ int main(int argc, char **argv)
   else if (!dx_seal_give(CUPS_SC_FD, b.seal))
     dx_log(DX_LOG_DEBUG, "no side channel to the filters");
   if (code == DX_OK)
-    code = run(&b, &err);
+    code = backend_run(&b, &err);
   backend_end(&b, code, &err);
 }

@@ -26,7 +26,7 @@ static bool is_set[DX_SR_COUNT];
 static int64_t toggled_ms;
 static int last_percent = -1;
 
-static void put_line(const char *prefix, const char *text)
+static void status_put_line(const char *prefix, const char *text)
 {
   char line[1900]; /* below CUPS_MAX_MESSAGE */
   int n = snprintf(line, sizeof(line) - 1, "%s: %s", prefix, text);
@@ -48,7 +48,7 @@ void status_say(const char *prefix, const char *format, ...)
   va_start(args, format);
   (void)vsnprintf(text, sizeof(text), format, args);
   va_end(args);
-  put_line(prefix, text);
+  status_put_line(prefix, text);
   (void)fflush(stderr);
 }
 
@@ -59,7 +59,7 @@ static void log_line(enum dx_log_level level, const char *line)
 }
 
 /* State reasons are set and cleared in pairs. */
-static void set_reason(enum dx_state_reason reason, bool on)
+static void status_set_reason(enum dx_state_reason reason, bool on)
 {
   if (is_set[reason] == on || reason == DX_SR_NONE)
     return;
@@ -94,7 +94,7 @@ void status_failure(const char *text, const char *log, ...)
   va_start(args, log);
   (void)vsnprintf(line, sizeof(line), log, args);
   va_end(args);
-  put_line("WARNING", line);
+  status_put_line("WARNING", line);
   status_say("ERROR", "%s", text);
 }
 
@@ -137,18 +137,18 @@ void status_note(const struct dx_note *note, bool here)
   case DX_NOTE_WAITING:
     if (here) /* another document is being uploaded */
       break;
-    set_reason(DX_SR_WAITING, true);
+    status_set_reason(DX_SR_WAITING, true);
     status_say("INFO", DX_SAY_WAITING, elapsed(note->since_ms, time));
     break;
   case DX_NOTE_OVERDUE:
-    set_reason(DX_SR_OVERDUE, true);
+    status_set_reason(DX_SR_OVERDUE, true);
     break;
   case DX_NOTE_DOWN:
-    set_reason(DX_SR_DOWN, true);
+    status_set_reason(DX_SR_DOWN, true);
     status_say("INFO", DX_SAY_DOWN, place, elapsed(note->since_ms, time));
     break;
   case DX_NOTE_UP:
-    set_reason(DX_SR_DOWN, false);
+    status_set_reason(DX_SR_DOWN, false);
     break;
   case DX_NOTE_PAUSED:
     status_say("INFO", DX_SAY_PAUSED, place);
@@ -161,12 +161,12 @@ void status_note(const struct dx_note *note, bool here)
     status_say("INFO", DX_SAY_SIGNING_IN, what);
     break;
   case DX_NOTE_LOCAL:
-    set_reason(DX_SR_STORAGE, true);
+    status_set_reason(DX_SR_STORAGE, true);
     (void)snprintf(text, sizeof(text), DX_SAY_LOCAL, what);
     status_failure(text, "%s: %s", dx_code_name(note->code), note->text);
     break;
   case DX_NOTE_LOCAL_OVER:
-    set_reason(DX_SR_STORAGE, false);
+    status_set_reason(DX_SR_STORAGE, false);
     break;
   default: /* ADMIN ends the print job */
     break;
@@ -175,7 +175,7 @@ void status_note(const struct dx_note *note, bool here)
 
 void status_docextractd(const struct dx_err *err)
 {
-  set_reason(DX_SR_STOPPED, err != NULL);
+  status_set_reason(DX_SR_STOPPED, err != NULL);
   if (err != NULL)
     status_say("ERROR", DX_SAY_NOT_RUNNING, err->text);
 }
@@ -185,8 +185,8 @@ void status_tick(void)
 {
   if (dx_monotonic_ms() - toggled_ms < DX_TOGGLE_MS)
     return;
-  set_reason(DX_SR_WAITING, !is_set[DX_SR_WAITING]);
-  set_reason(DX_SR_WAITING, true);
+  status_set_reason(DX_SR_WAITING, !is_set[DX_SR_WAITING]);
+  status_set_reason(DX_SR_WAITING, true);
 }
 
 /* cupsd 2.4 discards unread lines if the backend of a job with several
@@ -210,9 +210,9 @@ void status_end(enum dx_code code, bool others_failed, bool others_undecided)
   int i;
 
   for (i = DX_SR_NONE + 1; i < DX_SR_COUNT; i++)
-    set_reason((enum dx_state_reason)i,
-               (enum dx_state_reason)i == result ||
-                   (i == DX_SR_FAILED && others_failed) ||
-                   (i == DX_SR_DECISION && others_undecided));
+    status_set_reason((enum dx_state_reason)i,
+                      (enum dx_state_reason)i == result ||
+                          (i == DX_SR_FAILED && others_failed) ||
+                          (i == DX_SR_DECISION && others_undecided));
   wait_until_read();
 }

@@ -12,6 +12,7 @@
 #include "filter/codecs.h"
 #include "filter/image_pdf.h"
 #include "filter/options.h"
+#include "filter/pdf.h"
 #include "filter/text.h"
 #include "lib/base/fs.h"
 #include "lib/print/mime.h"

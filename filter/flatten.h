@@ -21,7 +21,7 @@
 
 #include <qpdf/qpdf-c.h>
 
-#include "filter/document.h"
+#include "filter/task.h"
 
 struct flatten_page {
   int id;     /* of its dictionary, which inherits nothing */

@@ -17,7 +17,7 @@
 
 #include <zlib.h>
 
-#include "filter/document.h"
+#include "filter/task.h"
 #include "lib/base/buf.h"
 
 struct image_pdf_page {

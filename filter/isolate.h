@@ -14,7 +14,7 @@
 
 #include <stdint.h>
 
-#include "filter/document.h"
+#include "filter/task.h"
 
 /* AddressSanitizer needs terabytes of address space: with it, memory is not
  * limited. */

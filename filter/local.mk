@@ -8,9 +8,9 @@ filter_shared = filter/codecs.c filter/codecs.h \
 	filter/image_pdf.c filter/image_pdf.h \
 	filter/isolate.c filter/isolate.h filter/jpeg.c \
 	filter/options.c filter/options.h \
-	filter/pdf.c filter/png.c \
+	filter/pdf.c filter/pdf.h filter/png.c \
 	filter/pnm.c filter/qpdf.cc filter/qpdf.h \
-	filter/stream.c filter/stream.h \
+	filter/stream.c filter/stream.h filter/task.h \
 	filter/text.h filter/text_module.c filter/tiff.c \
 	filter/unpack.c filter/unpack.h
 todocextract_SOURCES = filter/todocextract.c $(filter_shared)

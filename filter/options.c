@@ -108,8 +108,8 @@ static const struct options_text usual_text = {612, 792, 9, 9,   0,
                                                0,   10,  6, NULL};
 
 /* False if the option is set, and not a number from `least` to `most`. */
-static bool set_number(const char *name, int count, cups_option_t *list,
-                       double least, double most, double *number)
+static bool options_set_number(const char *name, int count, cups_option_t *list,
+                               double least, double most, double *number)
 {
   const char *text = cupsGetOption(name, count, list);
   char *end;
@@ -133,8 +133,8 @@ static bool is_landscape(int count, cups_option_t *list)
   return text != NULL && (strcmp(text, "4") == 0 || strcmp(text, "5") == 0);
 }
 
-static void set_text(ppd_file_t *ppd, int count, cups_option_t *list,
-                     struct options_text *text)
+static void options_set_text(ppd_file_t *ppd, int count, cups_option_t *list,
+                             struct options_text *text)
 {
   const ppd_size_t *size = ppdPageSize(ppd, NULL);
   double width = text->width;
@@ -148,14 +148,17 @@ static void set_text(ppd_file_t *ppd, int count, cups_option_t *list,
     text->width = text->height;
     text->height = width;
   }
-  if (!set_number("cpi", count, list, 1, 100, &text->cpi))
+  if (!options_set_number("cpi", count, list, 1, 100, &text->cpi))
     text->wrong = "'cpi' must be from 1 to 100 characters per inch";
-  else if (!set_number("lpi", count, list, 1, 100, &text->lpi))
+  else if (!options_set_number("lpi", count, list, 1, 100, &text->lpi))
     text->wrong = "'lpi' must be from 1 to 100 lines per inch";
-  else if (!set_number("page-left", count, list, 0, 14400, &text->left) ||
-           !set_number("page-right", count, list, 0, 14400, &text->right) ||
-           !set_number("page-top", count, list, 0, 14400, &text->top) ||
-           !set_number("page-bottom", count, list, 0, 14400, &text->bottom) ||
+  else if (!options_set_number("page-left", count, list, 0, 14400,
+                               &text->left) ||
+           !options_set_number("page-right", count, list, 0, 14400,
+                               &text->right) ||
+           !options_set_number("page-top", count, list, 0, 14400, &text->top) ||
+           !options_set_number("page-bottom", count, list, 0, 14400,
+                               &text->bottom) ||
            text->width - text->left - text->right < 72 / text->cpi ||
            text->height - text->top - text->bottom < 72 / text->lpi)
     text->wrong = "'page-left', 'page-right', 'page-top', or 'page-bottom' "
@@ -192,7 +195,7 @@ const char *options_read(const char *ppd_path, const char *text,
     wrong = "'page-ranges' is not a list of pages";
   if (!set_page_set(cupsGetOption("page-set", count, list), ret_options))
     wrong = "'page-set' has no such choice";
-  set_text(ppd, count, list, &ret_options->text);
+  options_set_text(ppd, count, list, &ret_options->text);
   cupsFreeOptions(count, list);
   ppdClose(ppd);
   return wrong;

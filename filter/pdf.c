@@ -6,7 +6,7 @@
  * that are listed twice, or inherit from a node, need no special treatment
  * later.
  */
-#include "filter/document.h"
+#include "filter/pdf.h"
 
 #include <ctype.h>
 #include <errno.h>

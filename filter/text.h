@@ -29,7 +29,7 @@
 #include <stddef.h>
 
 #include "filter/options.h"
-#include "filter/document.h"
+#include "filter/task.h"
 
 #define TEXT_PAGES_MAX 20000
 

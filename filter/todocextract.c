@@ -366,7 +366,7 @@ static void process(struct job *job, enum dx_reason received, int64_t length)
 }
 
 /* Returns the exit status. */
-static int run(struct job *job, int from)
+static int todocextract_run(struct job *job, int from)
 {
   struct dx_config *config = NULL;
   struct dx_err err;
@@ -444,5 +444,5 @@ int main(int argc, char *argv[])
   uri = getenv("DEVICE_URI");
   if (uri != NULL && strstr(uri, DX_DEVICE_SCHEME) == NULL)
     return refuse_queue(from);
-  return run(&job, from);
+  return todocextract_run(&job, from);
 }

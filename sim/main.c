@@ -63,7 +63,7 @@ static void remove_data_dir(const char *path)
   (void)rmdir(path);
 }
 
-static void start_service(void)
+static void set_up_service(void)
 {
   const struct sim_options *o = &sim_service.options;
 
@@ -181,7 +181,7 @@ int main(int argc, char **argv)
   }
   /* Requests use OpenSSL until stop_ports() has ended them. */
   (void)OPENSSL_init_crypto(OPENSSL_INIT_NO_ATEXIT, NULL);
-  start_service();
+  set_up_service();
   (void)atexit(stop_ports);
   start_ports();
   report_ready(sim_service.options.ready_file);

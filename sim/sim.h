@@ -104,6 +104,12 @@ struct sim_file {
   bool arrived;
 };
 
+/* The URL to upload an object, from the parts of its query; the caller frees
+ * it. SIM_URL_DATE is the format of its date, for strftime(). */
+char *sim_store_url(const char *path, const char *date, const char *expires,
+                    const char *signature);
+#define SIM_URL_DATE "%Y%m%dT%H%M%SZ"
+
 /* Registers a source with n files of these types, which are kept by
  * reference. */
 void sim_store_create(const char *const *types, size_t n,
@@ -272,9 +278,6 @@ extern const struct sim_port sim_api_port, sim_storage_port;
 
 /* An uploaded file: data directory, ID of its source, and its number there. */
 #define SIM_FILE "%s/%s_%zu"
-
-/* A new URL to upload an object; the caller frees it. */
-char *sim_storage_url(const char *object);
 
 /* The service's wall clock: seconds since 1970, with the skew. */
 int64_t sim_server_s(void);

@@ -12,15 +12,12 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <time.h>
 #include <unistd.h>
 
 /* A refused body is read up to this size, so that the client sees the
  * response. */
 #define DRAIN_BYTES_MAX (64u << 20)
-#define TOKEN_BYTES 16
-#define AMZ_DATE "%Y%m%dT%H%M%SZ"
 
 /* Refuses an upload. Worded like the errors of common object storages. */
 static void storage_refuse(struct sim_request *r, unsigned status,
@@ -56,33 +53,6 @@ static void storage_error(struct sim_response *a, unsigned status)
     storage_respond(a, &refusal);
 }
 
-/* The signature is random: a URL is valid if it was given out. */
-static char *storage_make_url(const char *path, const char *date,
-                              const char *expires, const char *signature)
-{
-  return sim_text("%s%s?X-Amz-Date=%s&X-Amz-Expires=%s&X-Amz-Signature=%s",
-                  sim_service.storage_url, path, date, expires, signature);
-}
-
-char *sim_storage_url(const char *object)
-{
-  time_t now = (time_t)sim_server_s();
-  unsigned char token[TOKEN_BYTES] = {0};
-  char date[32], expires[24], hex[2 * TOKEN_BYTES + 1];
-  char *path = sim_text("/%s", object), *url;
-  struct tm tm;
-
-  (void)!getrandom(token, sizeof(token), 0);
-  for (size_t i = 0; i < TOKEN_BYTES; i++)
-    (void)snprintf(hex + 2 * i, 3, "%02x", token[i]);
-  (void)strftime(date, sizeof(date), AMZ_DATE, gmtime_r(&now, &tm));
-  (void)snprintf(expires, sizeof(expires), "%lld",
-                 (long long)sim_service.options.url_lifetime_s);
-  url = storage_make_url(path, date, expires, hex);
-  free(path);
-  return url;
-}
-
 static const char *storage_query_value(const struct sim_request *r,
                                        const char *name)
 {
@@ -98,8 +68,8 @@ static void storage_check_upload(struct sim_request *r)
   const char *type = sim_request_header(r, "Content-Type");
   const char *date = storage_query_value(r, "X-Amz-Date");
   const char *expires = storage_query_value(r, "X-Amz-Expires");
-  char *url = storage_make_url(r->path, date, expires,
-                               storage_query_value(r, "X-Amz-Signature"));
+  char *url = sim_store_url(r->path, date, expires,
+                            storage_query_value(r, "X-Amz-Signature"));
   const struct sim_file *file;
   char id[SIM_ID_BYTES] = "";
   struct tm tm = {0};
@@ -108,7 +78,7 @@ static void storage_check_upload(struct sim_request *r)
                &r->upload.index);
   file = sim_store_file(id, r->upload.index);
   /* If the URL is the right one, we created its date and lifetime. */
-  (void)strptime(date, AMZ_DATE, &tm);
+  (void)strptime(date, SIM_URL_DATE, &tm);
   if (sim_request_header(r, "Authorization") != NULL)
     storage_refuse(r, MHD_HTTP_BAD_REQUEST, "InvalidArgument",
                    "Only one auth mechanism allowed");

@@ -4,8 +4,13 @@
 #include "sim/sim.h"
 
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
+#include <time.h>
+
+#define TOKEN_BYTES 16
 
 struct source {
   struct source *next;
@@ -21,6 +26,33 @@ struct source {
 static pthread_mutex_t store_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct source *newest;
 
+char *sim_store_url(const char *path, const char *date, const char *expires,
+                    const char *signature)
+{
+  return sim_text("%s%s?X-Amz-Date=%s&X-Amz-Expires=%s&X-Amz-Signature=%s",
+                  sim_service.storage_url, path, date, expires, signature);
+}
+
+/* The signature is random: a URL is valid if it was given out. */
+static char *store_new_url(const char *object)
+{
+  time_t now = (time_t)sim_server_s();
+  unsigned char token[TOKEN_BYTES] = {0};
+  char date[32], expires[24], hex[2 * TOKEN_BYTES + 1];
+  char *path = sim_text("/%s", object), *url;
+  struct tm tm;
+
+  (void)!getrandom(token, sizeof(token), 0);
+  for (size_t i = 0; i < TOKEN_BYTES; i++)
+    (void)snprintf(hex + 2 * i, 3, "%02x", token[i]);
+  (void)strftime(date, sizeof(date), SIM_URL_DATE, gmtime_r(&now, &tm));
+  (void)snprintf(expires, sizeof(expires), "%lld",
+                 (long long)sim_service.options.url_lifetime_s);
+  url = sim_store_url(path, date, expires, hex);
+  free(path);
+  return url;
+}
+
 void sim_store_create(const char *const *types, size_t n,
                       char ret_id[SIM_ID_BYTES])
 {
@@ -33,7 +65,7 @@ void sim_store_create(const char *const *types, size_t n,
     src->files[i].type = types[i];
     src->files[i].object =
         sim_text("images/%s/SOURCE_FILES/%s_%zu", src->id, src->id, i + 1);
-    src->files[i].url = sim_storage_url(src->files[i].object);
+    src->files[i].url = store_new_url(src->files[i].object);
   }
   memcpy(ret_id, src->id, SIM_ID_BYTES);
   (void)pthread_mutex_lock(&store_lock);

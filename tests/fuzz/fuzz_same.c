@@ -24,7 +24,7 @@
 #include <qpdf/qpdf-c.h>
 
 #include "filter/options.h"
-#include "filter/document.h"
+#include "filter/pdf.h"
 #include "filter/text.h"
 #include "tests/helper/same.h"
 

@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "filter/options.h"
-#include "filter/document.h"
+#include "filter/pdf.h"
 #include "filter/text.h"
 
 #define PPD "ppd/docextract.ppd" /* of the build directory */

@@ -1,0 +1,44 @@
+/*
+ * task.h - what the conversion of a document needs and returns, for all files
+ * that take part in it.
+ *
+ * Ownership: descriptors and strings are borrowed.
+ */
+#ifndef DX_FILTER_TASK_H
+#define DX_FILTER_TASK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "lib/print/bundle.h"
+
+struct options;
+struct text_module;
+
+#define PDF_WHY_BYTES 160
+
+/* All descriptors that the work may use; 0 or less: none, except for in_fd. */
+struct pdf_task {
+  const char *type; /* of the document; mime.h */
+  int in_fd;        /* a regular file, opened for reading */
+  int out_fd;       /* an empty one, opened for writing: stdout, in the child
+                       of isolate.c */
+  int spare_fd;     /* an empty one, for a PDF that is made on the way */
+  int separator_fd; /* a PDF with one page, if separator pages were selected */
+  const struct options *options;
+  const struct text_module *text; /* NULL: not loaded */
+  int64_t most_bytes;             /* of the document that is sent */
+  bool sandbox_optional;          /* Sandbox of docextract.conf(5) */
+};
+
+/* Except for `pages`, also set if the document is refused. */
+struct pdf_done {
+  int pages;               /* separator pages included */
+  int removed;             /* entries that no page shows */
+  bool needs_fonts;        /* with TROUBLE: try again with fonts */
+  int page;                /* of the refusal, from 1; 0: unknown */
+  char why[PDF_WHY_BYTES]; /* "an image ends early"; may be empty */
+};
+
+#endif
