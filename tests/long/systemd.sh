@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 #
 # systemd.sh - docextractd as a service: ten charts are under way while
-# docextractd, cupsd, or both are stopped, killed, or restarted, and while the
-# computer is restarted or loses its power; each of them is extracted once. Then
-# docextractd is stopped by an administrator, its configuration is wrong, and
-# what its unit must permit is used.
+# docextractd, cupsd, or both are stopped, killed, or restarted, while the
+# computer is restarted or loses its power, and while the package is installed
+# again, the key replaced, the section renamed, and the spool moved; each chart
+# is extracted once. Then docextractd is stopped by an administrator, its
+# configuration is wrong, and what its unit must permit is used.
 #
 # The machine (tests/helper/machine.sh) is set up as doc/administration.md says,
 # with the packages, which tests/long/packages.sh tests. The simulator runs
@@ -153,6 +154,46 @@ lose_power()
   await_cupsd
 }
 
+# --- maintenance, as doc/administration.md describes it ------------------------
+
+install_again()
+{
+  on apt-get -qy --reinstall install "/root/docextract_${version}_$arch.deb" \
+    > "$dir/output" 2>&1
+}
+
+replace_key()
+{
+  on install -m 600 -o docextract /etc/cups/docextract.key \
+    /etc/cups/docextract-2.key &&
+    on sed -i 's/docextract\.key/docextract-2.key/' /etc/cups/docextract.conf &&
+    hello_succeeds && on rm /etc/cups/docextract.key
+}
+
+# The charts that are still in the queue use the new section.
+rename_section()
+{
+  on sh -c 'sed "s/Service default/Service main/" /etc/cups/docextract.conf \
+    > /root/main && cat /root/main >> /etc/cups/docextract.conf' &&
+    on docextract hello --service main > "$dir/output" 2>&1 &&
+    on lpadmin -p chart -v docextract://main 2> "$dir/output"
+}
+remove_old_section()
+{
+  on sh -c 'cat /root/main > /etc/cups/docextract.conf'
+}
+
+move_spool()
+{
+  on systemctl stop cups.socket cups.path cups docextractd &&
+    on mv /var/spool/docextract /srv/docextract &&
+    on sed -i '1i SpoolDir /srv/docextract' /etc/cups/docextract.conf &&
+    on docextract config > "$dir/output" 2>&1 &&
+    on systemctl start docextractd cups.socket cups.path cups && await_cupsd
+  spool=$machine/srv/docextract
+  results=$spool/results
+}
+
 # --- building ----------------------------------------------------------------
 
 build_packages "$version" -b
@@ -180,6 +221,19 @@ interrupted 'both are restarted, cupsd first' restart_in_turn cups docextractd
 not_alarming
 interrupted 'the computer is restarted' start_again
 interrupted 'the power fails' lose_power
+interrupted 'the package is installed again' install_again
+not_alarming
+interrupted 'the key is replaced' replace_key
+not_alarming
+interrupted 'the section is renamed' rename_section
+not_alarming
+is "$t: both sections have sent charts" \
+  "$(on docextract jobs --all --json | jq -r '.[].service' | sort -u | xargs)" \
+  'default main'
+remove_old_section
+interrupted 'the spool is moved' move_spool
+check "$t: nothing is written to the old directory" \
+  [ ! -e "$machine/var/spool/docextract" ]
 
 # --- stopped -----------------------------------------------------------------
 
