@@ -5,7 +5,7 @@ libdxd_a_SOURCES = daemon/cupsd.c daemon/cupsd.h \
 	daemon/service/address.c daemon/service/address.h daemon/service/api.c \
 	daemon/service/api.h daemon/service/http.c daemon/service/http.h \
 	daemon/service/jwt.c daemon/service/jwt.h \
-	daemon/service/poll.c daemon/service/poll.h \
+	daemon/service/schedule.c daemon/service/schedule.h \
 	daemon/service/rate_limit.c \
 	daemon/service/rate_limit.h \
 	daemon/service/signed_url.c \
@@ -13,10 +13,12 @@ libdxd_a_SOURCES = daemon/cupsd.c daemon/cupsd.h \
 	daemon/service/token.h \
 	\
 	daemon/engine/call.c \
+	daemon/engine/common.c daemon/engine/deliver.c \
 	daemon/engine/engine.c daemon/engine/engine.h \
 	daemon/engine/engine_internal.h daemon/engine/fetch.c \
 	daemon/engine/hello.c daemon/engine/on_result.c \
-	daemon/engine/report.c daemon/engine/upload.c \
+	daemon/engine/poll.c daemon/engine/register.c \
+	daemon/engine/upload.c \
 	\
 	daemon/sweep.c daemon/sweep.h
 

@@ -1,74 +1,19 @@
 /*
- * call.c - what all calls of the engine have in common: the context of a call,
- * its token and slot, and the failures that any call can have.
+ * call.c - what all calls share: their slot and token, their start and end, and
+ * the failures that any call can have.
  */
 #include "daemon/engine/engine_internal.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
-#include "lib/base/clock.h"
-#include "lib/base/digest.h"
-#include "lib/base/log.h"
-#include "lib/base/policy.h"
 #include "lib/base/utf8.h"
 
-/* ---- small things ---- */
+/* ---- when the service is available ---- */
 
-struct service_state *engine_service_named(struct dx_engine *engine,
-                                           const char *name)
-{
-  size_t i;
-
-  for (i = 0; i < engine->config->service_count; i++)
-    if (strcmp(engine->services[i].service->name, name) == 0)
-      return &engine->services[i];
-  return NULL;
-}
-
-struct service_state *engine_section_of(struct dx_engine *engine,
-                                        const struct dx_submission *sub)
-{
-  return engine_service_named(engine, dx_submission_section(sub));
-}
-
-struct service_state *engine_service_of(struct dx_engine *engine,
-                                        const struct dx_submission *sub,
-                                        struct dx_err *err)
-{
-  struct service_state *svc = engine_section_of(engine, sub);
-  const char *name = dx_submission_section(sub);
-
-  if (svc == NULL)
-    (void)dx_fail(err, DX_E_CONFIG, 0,
-                  "there is no section <Service %s> in '%s': restore it, or, "
-                  "if it was renamed, run 'docextract retry %s --service NAME'",
-                  name, engine->config->path, sub->job->key);
-  else if (sub->base_url != NULL &&
-           strcmp(sub->base_url, svc->service->base_url) != 0)
-    (void)dx_fail(err, DX_E_CONFIG, 0,
-                  "BaseURL of <Service %s> was changed while a document is in "
-                  "progress: restore it until the job has ended, or cancel the "
-                  "job with: docextract cancel %s; it was '%s'",
-                  name, sub->job->key, sub->base_url);
-  else
-    return svc;
-  return NULL;
-}
-
-void engine_wait_for(struct dx_submission *sub, int64_t ms)
-{
-  run_of(sub)->due_ms = dx_monotonic_ms() + ms;
-}
-
-/* ---- failures ---- */
-
-/* Time in which the service could not be reached, failed, requested a pause, or
- * waited for an administrator does not count towards ProcessingLimit. */
-void engine_set_away(struct service_state *svc, bool is_away)
+static void call_set_away(struct service_state *svc, bool is_away)
 {
   int64_t now = dx_monotonic_ms();
 
@@ -83,122 +28,154 @@ int64_t engine_away_ms(const struct service_state *svc)
          (svc->away_since_ms != 0 ? dx_monotonic_ms() - svc->away_since_ms : 0);
 }
 
-void engine_transient(struct call_ctx *ctx, const struct dx_err *err)
+/* When a call that is due at due_ms can be made: after the pauses of the
+ * service and of its host. */
+static int64_t call_ms(const struct service_state *svc, int64_t due_ms)
 {
-  struct dx_submission *sub = ctx->sub;
-  struct run *run = run_of(sub);
-  struct service_state *svc = ctx->svc;
-
-  run->tries++;
-  svc->failures++;
-  engine_wait_for(sub, engine_longer(ctx->response->retry_after_ms,
-                                     dx_backoff_ms(run->tries)));
-  dx_log(DX_LOG_WARNING, "submission %zu: %s: %s; try %d follows", sub->number,
-         dx_code_name(err->code), err->text, run->tries + 1);
-  if (svc->down_since_ms == 0)
-    svc->down_since_ms = dx_monotonic_ms();
-  engine_set_away(svc, err->code == DX_E_NET || err->code == DX_E_SERVER);
-  if (svc->failures >= DX_DOWN_AFTER_TRIES)
-    dx_rate_limit_down(&svc->host->limit);
-  engine_report_problem(ctx->engine, sub->job, DX_NOTE_DOWN, svc->down_since_ms,
-                        engine_call_ms(svc, run->due_ms), err);
+  due_ms = engine_longer(due_ms, svc->due_ms);
+  return engine_longer(due_ms, svc->host->limit.pause.until_ms);
 }
 
 /* The service responds: time counts towards ProcessingLimit. */
-static void is_there(struct call_ctx *ctx)
+static void call_is_answered(struct call *call)
 {
-  struct service_state *svc = ctx->svc;
+  struct service_state *svc = call->svc;
 
-  engine_set_away(svc, false);
+  call_set_away(svc, false);
   if (svc->down_since_ms == 0)
     return;
   svc->down_since_ms = 0;
-  engine_note(ctx->engine, ctx->sub->job, DX_NOTE_UP, 0, NULL);
+  engine_note(call->engine, call->sub->job, DX_NOTE_UP, 0, NULL);
 }
 
-void engine_unexpected(struct call_ctx *ctx, const struct dx_err *err)
+void engine_service_up(struct call *call)
 {
-  struct dx_submission *sub = ctx->sub;
-  struct polled *polled = ctx->polled;
-  int64_t wait;
+  struct service_state *svc = call->svc;
 
-  polled->unexpected++;
-  wait = sub->overdue ? DX_OVERDUE_POLL_MS : dx_backoff_ms(polled->unexpected);
-  *ctx->due_ms =
-      dx_monotonic_ms() + engine_longer(ctx->response->retry_after_ms, wait);
-  if (sub->state == DX_ST_REGISTERED)
-    run_of(sub)->ask_first = run_of(sub)->unclear = true;
-  dx_log(DX_LOG_WARNING, "submission %zu: %s: %s; try %d follows", sub->number,
-         dx_code_name(err->code), err->text, polled->unexpected + 1);
-  is_there(ctx);
-  dx_utf8_copy(sub->reason, sizeof(sub->reason), err->text);
-  engine_report_problem(ctx->engine, sub->job, DX_NOTE_UNEXPECTED,
-                        dx_monotonic_ms(),
-                        engine_call_ms(ctx->svc, *ctx->due_ms), err);
-}
-
-void engine_service_up(struct call_ctx *ctx)
-{
-  struct service_state *svc = ctx->svc;
-
-  run_of(ctx->sub)->tries = 0;
+  run_of(call->sub)->tries = 0;
+  call->polled->unexpected = 0;
   svc->failures = 0;
   svc->token_tries = 0;
-  ctx->sub->reason[0] = '\0';
-  engine_clear_problem(ctx->sub);
+  call->sub->reason[0] = '\0';
+  engine_clear_problem(call->sub);
   dx_rate_limit_up(&svc->host->limit);
-  is_there(ctx);
-  if (run_of(ctx->sub)->denials > 0) { /* the time until now does not count */
-    run_of(ctx->sub)->denials = 0;
-    run_of(ctx->sub)->phase_ms = 0;
-    engine_begin_phase(ctx->engine, ctx->sub);
+  call_is_answered(call);
+}
+
+/* ---- failures ---- */
+
+int64_t engine_back_off(struct call *call, int *tries, int64_t least_ms,
+                        const struct dx_err *err)
+{
+  ++*tries;
+  dx_log(DX_LOG_WARNING, "submission %zu: %s: %s; try %d follows",
+         call->sub->number, dx_code_name(err->code), err->text, *tries + 1);
+  return engine_longer(engine_longer(least_ms, call->response->retry_after_ms),
+                       dx_backoff_ms(*tries));
+}
+
+/* Counts towards "down" (doc/policy.md, "Classes"). */
+void engine_transient(struct call *call, const struct dx_err *err)
+{
+  struct run *run = run_of(call->sub);
+  struct service_state *svc = call->svc;
+
+  svc->failures++;
+  engine_wait_for(call->sub, engine_back_off(call, &run->tries, 0, err));
+  if (svc->down_since_ms == 0)
+    svc->down_since_ms = dx_monotonic_ms();
+  call_set_away(svc, err->code == DX_E_NET || err->code == DX_E_SERVER);
+  if (svc->failures >= DX_DOWN_AFTER_TRIES)
+    dx_rate_limit_down(&svc->host->limit);
+  engine_report_problem(call->engine, call->sub->job, DX_NOTE_DOWN,
+                        svc->down_since_ms, call_ms(svc, run->due_ms), err);
+}
+
+void engine_unexpected(struct call *call, const struct dx_err *err)
+{
+  struct dx_submission *sub = call->sub;
+  int64_t now = dx_monotonic_ms();
+
+  call->polled->due_ms =
+      now + engine_back_off(call, &call->polled->unexpected,
+                            sub->overdue ? DX_OVERDUE_POLL_MS : 0, err);
+  call_is_answered(call);
+  dx_utf8_copy(sub->reason, sizeof(sub->reason), err->text);
+  engine_report_problem(call->engine, sub->job, DX_NOTE_UNEXPECTED, now,
+                        call_ms(call->svc, call->polled->due_ms), err);
+}
+
+static void call_rate_limited(struct call *call)
+{
+  struct service_state *svc = call->svc;
+  struct run *run = run_of(call->sub);
+  int64_t retry_after_ms = call->response->retry_after_ms;
+
+  dx_rate_limit_refused(&svc->host->limit, svc->service->api_rate,
+                        call->slot.ms, retry_after_ms);
+  call_set_away(svc, true);
+  run->tries++;
+  engine_wait_for(call->sub,
+                  engine_longer(retry_after_ms, dx_backoff_ms(run->tries)));
+  engine_note(call->engine, call->sub->job, DX_NOTE_PAUSED, dx_monotonic_ms(),
+              NULL);
+}
+
+/* Makes all calls of the service wait for an administrator. An upload gets a
+ * wait of its own, because svc->due_ms delays only API calls. */
+static void call_needs_admin(struct call *call, const struct dx_err *err)
+{
+  struct dx_engine *engine = call->engine;
+  struct service_state *svc = call->svc;
+  size_t i, k;
+
+  svc->due_ms = dx_monotonic_ms() + DX_ADMIN_RETRY_MS;
+  svc->needs_admin = true;
+  call_set_away(svc, true);
+  if (call->slot.ms == 0)
+    engine_wait_for(call->sub, DX_ADMIN_RETRY_MS);
+  for (i = 0; i < engine->job_count; i++) {
+    struct dx_job *job = engine->jobs[i];
+
+    for (k = 0; k < job->submission_count; k++)
+      if (!dx_state_is_final(job->submissions[k].state) &&
+          engine_section_of(engine, &job->submissions[k]) == svc) {
+        engine_report_problem(engine, job, DX_NOTE_ADMIN, dx_monotonic_ms(),
+                              svc->due_ms, err);
+        break;
+      }
   }
 }
 
-static void rate_limited(struct call_ctx *ctx)
-{
-  struct dx_submission *sub = ctx->sub;
-  struct run *run = run_of(sub);
-  const struct service_state *svc = ctx->svc;
-
-  dx_rate_limit_refused(&svc->host->limit, svc->service->api_rate, ctx->slot.ms,
-                        ctx->response->retry_after_ms);
-  engine_set_away(ctx->svc, true);
-  run->tries++;
-  engine_wait_for(sub, engine_longer(ctx->response->retry_after_ms,
-                                     dx_backoff_ms(run->tries)));
-  engine_note(ctx->engine, sub->job, DX_NOTE_PAUSED, dx_monotonic_ms(), NULL);
-}
-
 /* Tokens are signed with the time of the service if our clock is far off. */
-static void learn_offset(struct service_state *svc, int64_t date_ms)
+static void call_forget_token(struct service_state *svc, int64_t date_ms)
 {
   int64_t off = date_ms - dx_wall_ms();
 
-  if (date_ms < 0)
-    return;
-  svc->clock_off_ms = llabs(off) > DX_CLOCK_SKEW_S * 1000LL ? off : 0;
+  dx_token_forget(svc->token);
+  if (date_ms >= 0)
+    svc->clock_off_ms = llabs(off) > DX_CLOCK_SKEW_S * 1000LL ? off : 0;
 }
 
-static const char *id_or_none(const char *key_id)
+void engine_renew_token(struct call *call)
 {
-  return key_id != NULL ? key_id : "none";
+  call_is_answered(call);
+  call_forget_token(call->svc, call->response->date_ms);
 }
 
 /* Tries are made after 0, 5, and 30 s. Concurrent calls with the same refused
  * token count as one try. */
-static void token_refused(struct call_ctx *ctx, const struct dx_err *err,
-                          int64_t date_ms)
+static void call_token_refused(struct call *call, const struct dx_err *err,
+                               int64_t date_ms)
 {
-  struct service_state *svc = ctx->svc;
+  struct service_state *svc = call->svc;
   int64_t now = dx_monotonic_ms();
   char clock[48] = "";
   struct dx_err full;
 
-  if (svc->token_tries > 0 && (int64_t)ctx->slot.ms < svc->token_failed_ms)
+  if (svc->token_tries > 0 && (int64_t)call->slot.ms < svc->token_failed_ms)
     return;
-  dx_token_forget(svc->token);
-  learn_offset(svc, date_ms);
+  call_forget_token(svc, date_ms);
   svc->token_tries++;
   svc->token_failed_ms = now;
   dx_log(DX_LOG_WARNING, "%s: %s; try %d of %d", dx_code_name(err->code),
@@ -206,8 +183,8 @@ static void token_refused(struct call_ctx *ctx, const struct dx_err *err,
   if (svc->token_tries < DX_TOKEN_TRIES) {
     svc->due_ms =
         now + (svc->token_tries == 1 ? DX_TOKEN_TRY_2_MS : DX_TOKEN_TRY_3_MS);
-    engine_report_problem(ctx->engine, ctx->sub->job, DX_NOTE_TOKEN, now,
-                          engine_call_ms(svc, svc->due_ms), err);
+    engine_report_problem(call->engine, call->sub->job, DX_NOTE_TOKEN, now,
+                          call_ms(svc, svc->due_ms), err);
     return;
   }
   if (svc->clock_off_ms != 0)
@@ -215,134 +192,37 @@ static void token_refused(struct call_ctx *ctx, const struct dx_err *err,
                    svc->clock_off_ms / 1000);
   (void)dx_fail(&full, err->code, 0, "%s; service '%s', key id '%s'%s",
                 err->text, svc->service->name,
-                id_or_none(svc->service->token_key_id), clock);
-  engine_needs_admin(ctx, &full);
+                engine_key_id(svc->service->token_key_id), clock);
+  call_needs_admin(call, &full);
 }
 
-bool engine_is_denied(struct call_ctx *ctx, enum dx_code code)
-{
-  struct run *run = run_of(ctx->sub);
-  struct dx_submission *sub = ctx->sub;
-  const char *made_with = id_or_none(sub->key_id);
-  const char *in_use = id_or_none(ctx->svc->service->token_key_id);
-  struct dx_err err;
-
-  if ((code != DX_E_GONE && code != DX_E_TOKEN) ||
-      strcmp(made_with, in_use) == 0)
-    return false;
-  is_there(ctx);
-  learn_offset(ctx->svc, ctx->response->date_ms);
-  dx_token_forget(ctx->svc->token);
-  if (++run->denials < DX_TOKEN_TRIES) {
-    engine_wait_for(sub,
-                    run->denials == 1 ? DX_TOKEN_TRY_2_MS : DX_TOKEN_TRY_3_MS);
-    return true;
-  }
-  (void)dx_fail(&err, DX_E_GONE, 0,
-                "the source was created with key id '%s', and the service "
-                "denies access with key id '%s': if the new key belongs to "
-                "another account, restore the old key until the job has ended; "
-                "service '%s'",
-                made_with, in_use, ctx->svc->service->name);
-  engine_sub_needs_admin(ctx->engine, sub, &err);
-  return true;
-}
-
-void engine_failed(struct call_ctx *ctx, const struct dx_err *err)
+void engine_failed(struct call *call, const struct dx_err *err)
 {
   switch (dx_class_of(err->code)) {
   case DX_CL_NOT_YET: /* not sent: remains due, and gets a new slot */
     break;
   case DX_CL_RATE:
-    rate_limited(ctx);
+    call_rate_limited(call);
     break;
   case DX_CL_TOKEN:
-    token_refused(ctx, err, ctx->response->date_ms);
+    call_token_refused(call, err, call->response->date_ms);
     break;
   case DX_CL_CONFIG:
-    engine_needs_admin(ctx, err);
+    call_needs_admin(call, err);
     break;
   case DX_CL_LOCAL:
-    engine_local_failure(ctx->engine, ctx->sub->job, err);
+    engine_local_failure(call->engine, call->sub->job, err);
     break;
   case DX_CL_REFUSED:
-    dx_submission_end(ctx->sub, DX_EV_FAIL, err->code, err->text);
+    dx_submission_end(call->sub, DX_EV_FAIL, err->code, err->text);
     break;
   default:
-    engine_transient(ctx, err);
+    engine_transient(call, err);
     break;
   }
 }
 
-/* ---- counting ---- */
-
-void engine_count_call(const struct call_ctx *ctx, enum dx_code code)
-{
-  struct dx_counts one = {0};
-
-  one.calls[dx_class_of(code)] = 1;
-  dx_counters_add(ctx->svc->counters, &one);
-}
-
-void engine_count_manifest(struct dx_engine *engine,
-                           const struct dx_submission *sub)
-{
-  const struct service_state *svc = engine_section_of(engine, sub);
-  int64_t since_upload_ms = dx_wall_ms() - sub->uploaded_at;
-  bool failed = dx_state_is_final(sub->state) && sub->state != DX_ST_EXTRACTED;
-  struct dx_counts one = {.failed = failed, .extracted = !failed};
-
-  if (!failed && sub->uploaded_at != 0 && since_upload_ms > 0)
-    one.extraction_ms = since_upload_ms;
-  dx_counters_add(svc->counters, &one);
-}
-
-/* ---- a call begins and ends ---- */
-
-struct call_ctx *engine_begin_call(struct dx_engine *engine,
-                                   struct dx_submission *sub,
-                                   dx_http_done *done)
-{
-  struct run *run = run_of(sub);
-  struct service_state *svc = engine_section_of(engine, sub);
-
-  run->ctx = (struct call_ctx){.engine = engine,
-                               .svc = svc,
-                               .sub = sub,
-                               .api = {.http = engine->http,
-                                       .service = svc->service,
-                                       .done = done,
-                                       .ctx = &run->ctx,
-                                       .call = &run->call},
-                               .polled = &run->source,
-                               .due_ms = &run->due_ms,
-                               .sink = DX_TEMP_NONE};
-  return &run->ctx;
-}
-
-struct call_ctx *engine_got(void *arg, const struct dx_http_response *response)
-{
-  struct call_ctx *ctx = arg;
-
-  ctx->response = response;
-  run_of(ctx->sub)->call = NULL;
-  return ctx;
-}
-
-void engine_end_call(struct call_ctx *ctx)
-{
-  struct run *run = run_of(ctx->sub);
-
-  run->call = NULL;
-  if (run->fd >= 0) {
-    (void)close(run->fd);
-    run->fd = -1;
-    ctx->engine->puts--;
-  }
-  engine_release_slot(&ctx->slot);
-  dx_temp_discard(&ctx->sink);
-  dx_sha256_free(&ctx->sha);
-}
+/* ---- slots ---- */
 
 void engine_take_slot(struct slot *slot, struct service_state *svc)
 {
@@ -375,42 +255,106 @@ void engine_release_slot(struct slot *slot)
     slot->svc->host->connecting = NULL;
 }
 
-static bool ready(void *arg)
-{
-  struct call_ctx *ctx = arg;
+/* ---- a call begins and ends ---- */
 
-  return engine_leave_in_slot(&ctx->slot);
+static void call_end(struct call *call)
+{
+  call->http = NULL;
+  if (call->fd >= 0) {
+    (void)close(call->fd);
+    call->engine->puts--;
+  }
+  engine_release_slot(&call->slot);
+  dx_temp_discard(&call->sink);
+  dx_sha256_free(&call->sha);
 }
 
-bool engine_get_token(struct call_ctx *ctx)
+static void call_done(void *arg, const struct dx_http_response *response)
 {
-  int64_t off_ms = ctx->svc->clock_off_ms;
+  struct call *call = arg;
+  struct dx_counts one = {0};
+
+  call->response = response;
+  call->http = NULL;
+  one.calls[dx_class_of(call->done(call))] = 1;
+  dx_counters_add(call->svc->counters, &one);
+  call_end(call);
+}
+
+struct call *engine_begin_call(struct dx_engine *engine,
+                               struct dx_submission *sub,
+                               enum dx_code (*done)(struct call *call))
+{
+  struct run *run = run_of(sub);
+  struct service_state *svc = engine_section_of(engine, sub);
+
+  run->call = (struct call){.engine = engine,
+                            .svc = svc,
+                            .sub = sub,
+                            .api = {.http = engine->http,
+                                    .service = svc->service,
+                                    .done = call_done,
+                                    .ctx = &run->call,
+                                    .call = &run->call.http},
+                            .done = done,
+                            .polled = &run->poll.source,
+                            .fd = -1,
+                            .sink = DX_TEMP_NONE};
+  return &run->call;
+}
+
+void engine_send_put(struct call *call,
+                     enum dx_code (*start)(struct call *, struct dx_err *))
+{
+  struct dx_err err;
+  enum dx_code code = start(call, &err);
+
+  if (code == DX_OK)
+    return;
+  if (dx_class_of(code) == DX_CL_CONFIG)
+    call_needs_admin(call, &err);
+  else
+    engine_local_failure(call->engine, call->sub->job, &err);
+  call_end(call);
+}
+
+static bool call_ready(void *arg)
+{
+  struct call *call = arg;
+
+  return engine_leave_in_slot(&call->slot);
+}
+
+void engine_send(struct call *call,
+                 enum dx_code (*start)(struct call *, struct dx_err *))
+{
+  struct service_state *svc = call->svc;
+  int64_t off_ms = svc->clock_off_ms;
   struct dx_err err;
 
   /* A single response must not cause tokens for the distant future. */
   if (llabs(off_ms) > DX_CLOCK_SKEW_MAX_S * 1000LL)
     off_ms = 0;
-  engine_take_slot(&ctx->slot, ctx->svc);
-  run_of(ctx->sub)->waiting_since = 0;
-  ctx->api.ready = ready;
-  if (dx_token_get(ctx->svc->token, off_ms, &ctx->api.token, &err) == DX_OK)
-    return true;
+  engine_take_slot(&call->slot, svc);
+  run_of(call->sub)->waiting_since = 0;
+  call->api.ready = call_ready;
+  if (dx_token_get(svc->token, off_ms, &call->api.token, &err) == DX_OK) {
+    engine_send_put(call, start);
+    return;
+  }
   if (dx_class_of(err.code) == DX_CL_TOKEN)
-    token_refused(ctx, &err, -1);
+    call_token_refused(call, &err, -1);
   else if (err.code != DX_E_STOPPED) /* a request to stop */
-    engine_local_failure(ctx->engine, ctx->sub->job, &err);
-  engine_end_call(ctx);
-  return false;
+    engine_local_failure(call->engine, call->sub->job, &err);
+  call_end(call);
 }
 
-void engine_started(struct call_ctx *ctx, enum dx_code code,
-                    const struct dx_err *err)
+void engine_abort_call(struct dx_submission *sub)
 {
-  if (code == DX_OK)
+  struct call *call = &run_of(sub)->call;
+
+  if (call->http == NULL)
     return;
-  if (dx_class_of(code) == DX_CL_CONFIG)
-    engine_needs_admin(ctx, err);
-  else
-    engine_local_failure(ctx->engine, ctx->sub->job, err);
-  engine_end_call(ctx);
+  dx_http_cancel(&call->http);
+  call_end(call);
 }

@@ -1,8 +1,6 @@
 /*
  * engine.c - the event loop: determines the next step of each submission, and
- * which call is sent next under the rate limit. api.c interprets responses,
- * upload.c and fetch.c apply them, and state.c defines the permitted
- * transitions.
+ * which call is sent next under the rate limit.
  */
 #include "daemon/engine/engine_internal.h"
 
@@ -23,26 +21,28 @@ enum step {
 };
 
 /* Pure: the next step in this state, and when it is due (monotonic). */
-static enum step next_step(struct dx_submission *sub, int64_t *ret_due)
+static enum step engine_next_step(struct dx_submission *sub, int64_t *ret_due)
 {
-  struct run *run = run_of(sub);
+  const struct run *run = run_of(sub);
+  int64_t ask_ms = sub->job->drive->ask_ms;
+  int64_t source_ms = run->poll.source.due_ms;
   struct dx_case *c;
   size_t i;
 
   *ret_due = run->due_ms;
   switch (sub->state) {
   case DX_ST_STORED:
-    *ret_due = engine_longer(run->due_ms, sub->job->drive->ask_ms);
+    *ret_due = engine_longer(engine_longer(run->due_ms, source_ms), ask_ms);
     return STEP_CREATE;
   case DX_ST_REGISTERED:
-    if (!run->ask_first && engine_put_is_due(sub)) {
-      *ret_due = engine_longer(run->due_ms, sub->job->drive->ask_ms);
+    if (!run->poll.ask_first && engine_urls_are_valid(sub)) {
+      *ret_due = engine_longer(run->due_ms, ask_ms);
       return STEP_PUT;
     }
     /* fall through */
   case DX_ST_UPLOADED:
   case DX_ST_PROCESSING:
-    *ret_due = engine_longer(run->due_ms, run->source.due_ms);
+    *ret_due = engine_longer(run->due_ms, source_ms);
     return STEP_SOURCE;
   case DX_ST_COMPLETE:
     c = engine_next_case(sub);
@@ -51,7 +51,8 @@ static enum step next_step(struct dx_submission *sub, int64_t *ret_due)
         return STEP_DELIVER;
     if (c == NULL)
       return STEP_DELIVER;
-    *ret_due = engine_longer(run->cases[c - sub->cases].due_ms, run->due_ms);
+    *ret_due =
+        engine_longer(run->fetch.cases[c - sub->cases].due_ms, run->due_ms);
     return STEP_EXTRACT;
   default:
     *ret_due = NEVER;
@@ -59,106 +60,17 @@ static enum step next_step(struct dx_submission *sub, int64_t *ret_due)
   }
 }
 
-/* True if the submission waits for the service. */
-static bool is_waiting(const struct dx_submission *sub)
-{
-  return sub->state == DX_ST_UPLOADED || sub->state == DX_ST_PROCESSING ||
-         sub->state == DX_ST_COMPLETE ||
-         (sub->state == DX_ST_REGISTERED && run_of(sub)->unclear);
-}
-
-int engine_pages(const struct dx_submission *sub)
-{
-  int64_t pages = 0;
-  size_t i;
-
-  for (i = 0; sub->state != DX_ST_COMPLETE && i < sub->file_count; i++)
-    pages += sub->job->documents[sub->files[i].document].entry.pages;
-  return pages < DX_POLL_PAGES_MAX ? (int)pages : DX_POLL_PAGES_MAX;
-}
-
-void engine_begin_phase(struct dx_engine *engine, struct dx_submission *sub)
-{
-  struct run *run = run_of(sub);
-  struct service_state *svc = engine_service_of(engine, sub, NULL);
-  struct dx_poll_forecast forecast;
-  int64_t now = dx_monotonic_ms();
-
-  if (run->phase_ms != 0 || !is_waiting(sub))
-    return;
-  run->phase_ms = now;
-  run->away_ms = engine_away_ms(svc);
-  run->source.wait_ms = 0;
-  run->source.not_yet_ms = 0;
-  if (sub->state == DX_ST_UPLOADED && !sub->verify) {
-    forecast = dx_latency_predict(svc->host->latency, DX_PHASE_SOURCE,
-                                  engine_pages(sub));
-    run->source.wait_ms =
-        dx_poll_wait_ms(&forecast, DX_PHASE_SOURCE, 0, 0, dx_random_unit());
-    run->due_ms = now + run->source.wait_ms;
-  }
-  engine_note(engine, sub->job, DX_NOTE_WAITING, now, NULL);
-}
-
-bool engine_may_send(struct dx_engine *engine, struct dx_submission *sub)
-{
-  const struct dx_observer *observer = &engine->observer;
-  struct dx_job *job = sub->job;
-
-  if (observer->may_send == NULL)
-    return true;
-  switch (observer->may_send(observer->ctx, job)) {
-  case DX_MAY_SEND:
-    return true;
-  case DX_MAY_CANCEL:
-    dx_job_cancel(job);
-    return false;
-  default: /* calls in progress continue */
-    job->drive->ask_ms = dx_monotonic_ms() + DX_ASK_AGAIN_MS;
-    return false;
-  }
-}
-
-static void check_limit(struct dx_engine *engine, struct dx_submission *sub)
-{
-  struct run *run = run_of(sub);
-  struct service_state *svc = engine_service_of(engine, sub, NULL);
-  int64_t from_ms;
-
-  if (svc == NULL || run->denials > 0 || run->phase_ms == 0 ||
-      !is_waiting(sub) || (sub->overdue && run->call == NULL))
-    return;
-  /* Time in which the service was unavailable does not count. If the submission
-   * is already overdue, the limit applies to this call alone. */
-  from_ms = sub->overdue ? (int64_t)run->ctx.slot.ms
-                         : run->phase_ms + engine_away_ms(svc) - run->away_ms;
-  if (dx_monotonic_ms() - from_ms <= svc->service->processing_limit_ms)
-    return;
-  if (run->call != NULL) {
-    /* A slow response does not trigger the stall timeout. Other cases then come
-     * first. */
-    dx_log(DX_LOG_WARNING,
-           "submission %zu: a response is not complete after ProcessingLimit",
-           sub->number);
-    dx_http_cancel(&run->call);
-    engine_end_call(&run->ctx);
-    *run->ctx.due_ms = dx_monotonic_ms() + DX_OVERDUE_POLL_MS;
-  }
-  if (!sub->overdue)
-    engine_overdue(engine, sub);
-}
-
-static bool is_urgent(struct dx_submission *sub)
+static bool engine_is_urgent(struct dx_submission *sub)
 {
   int64_t due;
 
-  return next_step(sub, &due) != STEP_SOURCE;
+  return engine_next_step(sub, &due) != STEP_SOURCE;
 }
 
 /* Starts the selected call, or a test, if the next slot has come; returns when
  * to check again. A request leaves when its connection is ready. Only one
  * connects at a time: otherwise several could leave at the same moment. */
-static int64_t send_best(struct dx_engine *engine, struct host *host)
+static int64_t engine_send_best(struct dx_engine *engine, struct host *host)
 {
   int64_t now = dx_monotonic_ms(), due = dx_rate_limit_next_ms(&host->limit);
   struct hello *hello = engine_hello_waits(engine, host, due);
@@ -174,7 +86,7 @@ static int64_t send_best(struct dx_engine *engine, struct host *host)
     engine_hello_call(hello);
     return now;
   }
-  step = next_step(best, &due);
+  step = engine_next_step(best, &due);
   if (best->job->dirty || step == STEP_NONE || due > now)
     return now; /* a call to another host changed the job */
   /* Asks for permission only now: a thousand may be waiting. */
@@ -187,62 +99,71 @@ static int64_t send_best(struct dx_engine *engine, struct host *host)
   return dx_monotonic_ms(); /* more calls may be due */
 }
 
-static void drive_free(struct dx_job *job)
+static void engine_free_drive(struct dx_job *job)
 {
   size_t i;
 
   for (i = 0; i < job->submission_count; i++)
-    free(job->drive->runs[i].cases);
+    engine_forget_cases(&job->submissions[i]);
   free(job->drive);
   job->drive = NULL;
 }
 
 /* Aborts all calls of a job, or only those of final submissions. */
-static void abort_calls(struct dx_job *job, bool all)
+static void engine_abort_calls(struct dx_job *job, bool all)
 {
   size_t i;
 
-  for (i = 0; i < job->submission_count; i++) {
-    struct dx_submission *sub = &job->submissions[i];
-    struct run *run = run_of(sub);
-
-    if (run->call == NULL || (!all && !dx_state_is_final(sub->state)))
-      continue;
-    dx_http_cancel(&run->call);
-    engine_end_call(&run->ctx);
-  }
+  for (i = 0; i < job->submission_count; i++)
+    if (all || dx_state_is_final(job->submissions[i].state))
+      engine_abort_call(&job->submissions[i]);
 }
 
-static void let_go(struct dx_engine *engine, struct dx_job *job)
+/* Delivers the manifests of failures, then writes the journal with
+ * dx_job_save() or dx_job_publish(). False after a failure, which is reported.
+ */
+static bool engine_save_job(struct dx_engine *engine, struct dx_job *job,
+                            enum dx_code (*write)(struct dx_job *,
+                                                  struct dx_err *))
 {
-  abort_calls(job, true);
+  struct dx_err err;
+  enum dx_code code = engine_tell_failures(engine, job, &err);
+
+  if (code == DX_OK)
+    code = engine_write(engine, job, write, &err);
+  if (code == DX_OK)
+    return true;
+  job->dirty = true;
+  engine_local_failure(engine, job, &err);
+  return false;
+}
+
+static void engine_release_job(struct dx_engine *engine, struct dx_job *job)
+{
+  engine_abort_calls(job, true);
   if (job->dirty || job->behind)
-    (void)engine_write(engine, job, dx_job_save);
-  drive_free(job);
+    (void)engine_save_job(engine, job, dx_job_save);
+  engine_free_drive(job);
 }
 
-/* OnResult of the submission that has been due longest is run, one at a time,
- * after its job has ended. */
-static int64_t select_hook(struct dx_engine *engine, struct dx_submission *sub,
-                           int64_t now)
+/* OnResult of the submission that has been due longest is run, one at a time.
+ */
+static int64_t engine_select_hook(struct dx_engine *engine,
+                                  struct dx_submission *sub, int64_t now)
 {
-  const struct dx_submission *best = engine->hook_best;
-  struct run *run = run_of(sub);
+  int64_t due = engine_hook_ms(sub);
 
-  if (sub->hook_ms == 0 || !sub->job->ended || engine->hook.pid != 0)
-    return NEVER;
-  if (run->hook_due_ms == 0)
-    run->hook_due_ms = now;
-  if (run->hook_due_ms > now)
-    return run->hook_due_ms;
-  if (best == NULL || run->hook_due_ms < run_of(best)->hook_due_ms)
+  if (due > now)
+    return due;
+  if (engine->hook.pid == 0 &&
+      (engine->hook_best == NULL || due < engine_hook_ms(engine->hook_best)))
     engine->hook_best = sub;
   return NEVER;
 }
 
 /* Performs the due step of a submission; returns when to check again. */
-static int64_t drive_one(struct dx_engine *engine, struct dx_submission *sub,
-                         int64_t now)
+static int64_t engine_run_submission(struct dx_engine *engine,
+                                     struct dx_submission *sub, int64_t now)
 {
   struct run *run = run_of(sub);
   struct service_state *svc;
@@ -251,18 +172,26 @@ static int64_t drive_one(struct dx_engine *engine, struct dx_submission *sub,
   int64_t due;
   enum step step;
 
-  if (run->call != NULL)
+  if (run->call.http != NULL)
     return NEVER;
   if (dx_state_is_final(sub->state))
-    return select_hook(engine, sub, now);
+    return engine_select_hook(engine, sub, now);
   svc = engine_service_of(engine, sub, &err);
   if (svc == NULL) {
     if (now >= run->due_ms)
       engine_sub_needs_admin(engine, sub, &err);
     return run->due_ms;
   }
+  if (!engine_begin_cases(sub)) {
+    (void)dx_fail_nomem(&err);
+    engine_local_failure(engine, sub->job, &err);
+    return NEVER;
+  }
   engine_begin_phase(engine, sub);
-  step = next_step(sub, &due);
+  if (run->upload.tries > 0 &&
+      (sub->state == DX_ST_PROCESSING || sub->state == DX_ST_COMPLETE))
+    engine_put_landed(engine, sub);
+  step = engine_next_step(sub, &due);
   if (due > now)
     return due;
   if ((step == STEP_CREATE || step == STEP_PUT) &&
@@ -271,18 +200,19 @@ static int64_t drive_one(struct dx_engine *engine, struct dx_submission *sub,
                       "its document is no longer in the spool; release the "
                       "job, or send the document again");
   } else if (step == STEP_PUT) {
-    if (engine->puts < DX_PUTS_AT_ONCE)
+    /* The manifest of another submission that failed now comes first. */
+    if (engine->puts < DX_PUTS_AT_ONCE && !sub->job->dirty)
       engine_put_file(engine, sub);
   } else if (step == STEP_DELIVER) {
-    (void)engine_deliver(engine, sub);
+    engine_deliver(engine, sub);
   } else if (svc->due_ms > now) {
     return svc->due_ms;
   } else { /* the most urgent of the API calls that are due is sent */
     best = svc->host->best;
     if (run->waiting_since == 0)
       run->waiting_since = now;
-    if (best == NULL || is_urgent(sub) > is_urgent(best) ||
-        (is_urgent(sub) == is_urgent(best) &&
+    if (best == NULL || engine_is_urgent(sub) > engine_is_urgent(best) ||
+        (engine_is_urgent(sub) == engine_is_urgent(best) &&
          run->waiting_since < run_of(best)->waiting_since))
       svc->host->best = sub;
   }
@@ -290,7 +220,7 @@ static int64_t drive_one(struct dx_engine *engine, struct dx_submission *sub,
 }
 
 /* Performs the due steps of a job; returns when to check again. */
-static int64_t drive(struct dx_engine *engine, struct dx_job *job)
+static int64_t engine_run_job(struct dx_engine *engine, struct dx_job *job)
 {
   int64_t late_ms = job->drive->late_ms, now = dx_monotonic_ms();
   int64_t next = NEVER, due;
@@ -302,9 +232,9 @@ static int64_t drive(struct dx_engine *engine, struct dx_job *job)
    * behind for DX_JOURNAL_LATE_MS, so that one write covers several changes. */
   job->drive->late_ms = 0;
   if (job->dirty)
-    (void)engine_write(engine, job, dx_job_save);
+    (void)engine_save_job(engine, job, dx_job_save);
   else if (job->behind && late_ms != 0 && now >= late_ms)
-    (void)engine_write(engine, job, dx_job_publish);
+    (void)engine_save_job(engine, job, dx_job_publish);
   else if (job->behind)
     next = job->drive->late_ms =
         late_ms != 0 ? late_ms : now + DX_JOURNAL_LATE_MS;
@@ -315,7 +245,7 @@ static int64_t drive(struct dx_engine *engine, struct dx_job *job)
     engine_report_problem(engine, job, DX_NOTE_LOCAL_OVER, 0, 0, NULL);
   }
   for (i = 0; i < job->submission_count; i++) {
-    due = drive_one(engine, &job->submissions[i], now);
+    due = engine_run_submission(engine, &job->submissions[i], now);
     next = due < next ? due : next;
     if (job->dirty || (job->behind && job->drive->late_ms == 0))
       next = now; /* first write the journal, or schedule the write */
@@ -328,8 +258,8 @@ static int64_t drive(struct dx_engine *engine, struct dx_job *job)
 /* ---- the interface ---- */
 
 /* The host of a section; NULL when out of memory. */
-static struct host *host_of(struct dx_engine *engine,
-                            const struct dx_service *service)
+static struct host *engine_find_host(struct dx_engine *engine,
+                                     const struct dx_service *service)
 {
   int dirfd = engine->spool->history_dirfd;
   struct host *host = engine->hosts, *end = host + engine->host_count;
@@ -346,13 +276,13 @@ static struct host *host_of(struct dx_engine *engine,
   return host->latency != NULL ? host : NULL;
 }
 
-static bool start_service(struct dx_engine *engine, size_t number)
+static bool engine_start_service(struct dx_engine *engine, size_t number)
 {
   const struct dx_service *service = &engine->config->services[number];
   struct service_state *svc = &engine->services[number];
 
   svc->service = service;
-  svc->host = host_of(engine, service);
+  svc->host = engine_find_host(engine, service);
   svc->token = dx_token_new(service, engine->stop_fd);
   svc->counters = dx_counters_new(engine->spool->history_dirfd, service->name);
   return svc->host != NULL && svc->token != NULL && svc->counters != NULL;
@@ -379,7 +309,7 @@ struct dx_engine *dx_engine_new(const struct dx_config *config,
   if (engine->hosts == NULL)
     dx_engine_free(&engine);
   for (i = 0; engine != NULL && i < config->service_count; i++)
-    if (!start_service(engine, i))
+    if (!engine_start_service(engine, i))
       dx_engine_free(&engine);
   return engine;
 }
@@ -394,7 +324,7 @@ void dx_engine_free(struct dx_engine **engine_at)
   engine_end_hellos(engine);
   engine_hook_stop(engine);
   for (i = 0; i < engine->job_count; i++)
-    let_go(engine, engine->jobs[i]);
+    engine_release_job(engine, engine->jobs[i]);
   for (i = 0; i < engine->config->service_count; i++) {
     dx_token_free(&engine->services[i].token);
     dx_counters_free(&engine->services[i].counters);
@@ -407,45 +337,12 @@ void dx_engine_free(struct dx_engine **engine_at)
   *engine_at = NULL;
 }
 
-/* Handles steps that a crash or an exit may have interrupted. was_dirty: the
- * journal does not contain the last changes. */
-static void resume(struct dx_submission *sub, bool was_dirty)
-{
-  struct run *run = run_of(sub);
-  bool all_put = true;
-  size_t i;
-
-  run->fd = -1;
-  sub->overdue = false;
-  if (dx_state_is_final(sub->state) && sub->state != DX_ST_EXTRACTED) {
-    if (was_dirty || sub->failed_at == 0) { /* it may have no manifest yet */
-      sub->job->dirty = true;
-      if (sub->job->has_hook && sub->hook_ms == 0)
-        dx_submission_call_hook(sub);
-    } else {
-      run->told_ms = sub->failed_at;
-    }
-  }
-  if (sub->registering)
-    engine_create_lost(sub);
-  for (i = 0; i < sub->file_count; i++) {
-    if (sub->files[i].put != DX_PUT_NONE)
-      run->sent_ms = dx_monotonic_ms(); /* not known: assume now */
-    if (sub->files[i].put != DX_PUT_DONE)
-      all_put = false;
-  }
-  if (sub->state == DX_ST_REGISTERED && all_put)
-    engine_apply(sub, DX_EV_PUT_ALL); /* other versions may leave this state */
-  if (sub->state == DX_ST_REGISTERED)
-    run->ask_first = true;
-}
-
 enum dx_code dx_engine_add(struct dx_engine *engine, struct dx_job *job,
                            struct dx_err *err)
 {
   struct service_state *svc;
   struct dx_job **jobs;
-  bool ok = true, was_dirty = job->dirty;
+  bool was_dirty = job->dirty;
   size_t i;
 
   jobs = reallocarray(engine->jobs, engine->job_count + 1,
@@ -457,12 +354,6 @@ enum dx_code dx_engine_add(struct dx_engine *engine, struct dx_job *job,
                              job->submission_count * sizeof(struct run));
   if (job->drive == NULL)
     return dx_fail_nomem(err);
-  for (i = 0; ok && i < job->submission_count; i++)
-    ok = engine_begin_cases(&job->submissions[i]);
-  if (!ok) {
-    drive_free(job);
-    return dx_fail_nomem(err);
-  }
   /* When a job is printed or retried, the problem may have been fixed: the
    * service is called at once. */
   job->has_hook = false;
@@ -475,8 +366,13 @@ enum dx_code dx_engine_add(struct dx_engine *engine, struct dx_job *job,
     svc->needs_admin = false;
     job->has_hook = job->has_hook || svc->service->on_result != NULL;
   }
-  for (i = 0; i < job->submission_count; i++)
-    resume(&job->submissions[i], was_dirty);
+  /* A crash or an exit may have interrupted any step. */
+  for (i = 0; i < job->submission_count; i++) {
+    job->submissions[i].overdue = false;
+    engine_resume_deliver(&job->submissions[i], was_dirty);
+    engine_resume_register(&job->submissions[i]);
+    engine_resume_upload(&job->submissions[i]);
+  }
   job->ended = false;
   engine->jobs[engine->job_count++] = job;
   return DX_OK;
@@ -491,7 +387,7 @@ void dx_engine_wake(struct dx_engine *engine, struct dx_job *job)
 
 bool dx_engine_save(struct dx_engine *engine, struct dx_job *job)
 {
-  return engine_write(engine, job, dx_job_save);
+  return engine_save_job(engine, job, dx_job_save);
 }
 
 enum dx_code dx_engine_remove(struct dx_engine *engine, struct dx_job *job)
@@ -501,20 +397,20 @@ enum dx_code dx_engine_remove(struct dx_engine *engine, struct dx_job *job)
   if (job->drive == NULL)
     return DX_OK;
   for (i = 0; i < job->submission_count; i++)
-    if (run_of(&job->submissions[i])->call != NULL)
+    if (run_of(&job->submissions[i])->call.http != NULL)
       return DX_E_BUSY;
-  if ((job->dirty || job->behind) && !engine_write(engine, job, dx_job_save))
+  if ((job->dirty || job->behind) && !engine_save_job(engine, job, dx_job_save))
     return DX_E_BUSY;
   for (i = 0; i < engine->job_count; i++)
     if (engine->jobs[i] == job)
       engine->jobs[i] = engine->jobs[--engine->job_count];
-  drive_free(job);
+  engine_free_drive(job);
   return DX_OK;
 }
 
 /* Reports jobs that have ended or were halted, and releases them, unless their
  * OnResult is pending; true if there were any. */
-static bool reap(struct dx_engine *engine)
+static bool engine_reap(struct dx_engine *engine)
 {
   bool any = false, is_over;
   size_t i = 0, k;
@@ -525,12 +421,12 @@ static bool reap(struct dx_engine *engine)
     is_over = !job->dirty;
     if (is_over && job->halt.code == DX_OK)
       for (k = 0; k < job->submission_count; k++) {
-        check_limit(engine, &job->submissions[k]);
+        engine_check_limit(engine, &job->submissions[k]);
         is_over = is_over && dx_state_is_final(job->submissions[k].state);
       }
     if (is_over && !job->ended) {
       if (job->behind)
-        (void)engine_write(engine, job, dx_job_save);
+        (void)engine_save_job(engine, job, dx_job_save);
       job->ended = true;
       engine->observer.ended(engine->observer.ctx, job);
       any = true;
@@ -539,7 +435,7 @@ static bool reap(struct dx_engine *engine)
       i++;
       continue;
     }
-    let_go(engine, job);
+    engine_release_job(engine, job);
     engine->jobs[i] = engine->jobs[--engine->job_count];
     engine->observer.released(engine->observer.ctx, job);
     any = true;
@@ -550,7 +446,7 @@ static bool reap(struct dx_engine *engine)
 /* Each job may write its journal. On a slow disk, a turn may therefore end
  * before all jobs are processed, so that no call is late; the next turn
  * continues. */
-static int64_t step_all(struct dx_engine *engine)
+static int64_t engine_run_all(struct dx_engine *engine)
 {
   int64_t now = dx_monotonic_ms(), until = now + DX_TURN_MS;
   int64_t next = engine_hook_turn(engine), when;
@@ -566,7 +462,7 @@ static int64_t step_all(struct dx_engine *engine)
     }
     if (engine->next_job >= engine->job_count)
       engine->next_job = 0;
-    when = drive(engine, engine->jobs[engine->next_job++]);
+    when = engine_run_job(engine, engine->jobs[engine->next_job++]);
     next = when < next ? when : next;
   }
   if (engine->hook_best != NULL) {
@@ -574,7 +470,7 @@ static int64_t step_all(struct dx_engine *engine)
     next = now;
   }
   for (i = 0; i < engine->host_count; i++) {
-    when = send_best(engine, &engine->hosts[i]);
+    when = engine_send_best(engine, &engine->hosts[i]);
     next = when < next ? when : next;
   }
   for (i = 0; i < engine->config->service_count; i++) {
@@ -595,11 +491,11 @@ enum dx_code dx_engine_run(struct dx_engine *engine, int64_t timeout_ms,
 
   if (wake_count >= DX_HTTP_WAKE_MAX)
     return dx_fail(err, DX_E_ARG, 0, "too many descriptors to wait for");
-  any = reap(engine); /* jobs ended by the last responses */
-  next = step_all(engine);
-  any = reap(engine) || any;
+  any = engine_reap(engine); /* jobs ended by the last responses */
+  next = engine_run_all(engine);
+  any = engine_reap(engine) || any;
   for (i = 0; i < engine->job_count; i++) /* of jobs canceled in this turn */
-    abort_calls(engine->jobs[i], false);
+    engine_abort_calls(engine->jobs[i], false);
   wait = next == NEVER ? timeout_ms : next - dx_monotonic_ms();
   if (any || wait < 0)
     wait = 0; /* the caller has something to do */

@@ -1,11 +1,27 @@
 /*
- * engine_internal.h - shared by the files of the engine only. The file that
- * starts a call contains the callback for its response. The callback changes
- * the job in memory and marks it dirty; engine.c writes the journal before the
- * next step.
+ * engine_internal.h - shared by the files of the engine only.
+ *
+ *     engine.c     the event loop: which step comes next, and when
+ *     register.c   create source
+ *     upload.c     upload
+ *     poll.c       get source; when to poll, and ProcessingLimit
+ *     fetch.c      get extract
+ *     deliver.c    results and manifests
+ *     on_result.c  OnResult
+ *     hello.c      `docextract hello`
+ *     call.c       what all calls share
+ *     common.c     what all steps share
+ *
+ * engine.c calls the steps, and a step calls call.c and common.c. In addition,
+ * register.c calls upload.c, poll.c, and fetch.c, because a new source resets
+ * their state, and upload.c and fetch.c call poll.c. A step changes the job in
+ * memory and marks it dirty; engine.c writes the journal before the next step,
+ * which results from the state of the job.
  */
 #ifndef DX_ENGINE_INTERNAL_H
 #define DX_ENGINE_INTERNAL_H
+
+#include "daemon/engine/engine.h"
 
 #include <sys/queue.h>
 
@@ -14,11 +30,10 @@
 #include "lib/base/fs.h"
 #include "lib/base/log.h"
 #include "lib/base/policy.h"
-#include "daemon/engine/engine.h"
 #include "daemon/service/api.h"
 #include "lib/spool/counters.h"
 #include "lib/spool/results.h"
-#include "daemon/service/poll.h"
+#include "daemon/service/schedule.h"
 #include "daemon/service/rate_limit.h"
 #include "daemon/service/token.h"
 
@@ -44,7 +59,7 @@ struct service_state {
   bool needs_admin;        /* until then, or until a job is added */
   int failures;            /* consecutive transient failures */
   int64_t down_since_ms;   /* monotonic; 0: it is up */
-  int64_t away_since_ms;   /* see engine_set_away(); 0: available */
+  int64_t away_since_ms;   /* see engine_away_ms(); 0: available */
   int64_t away_ms;         /* total of earlier such times */
 };
 
@@ -54,55 +69,72 @@ struct slot {
   double ms; /* its time, monotonic; 0: none */
 };
 
-/* The polling of a source or case by this process. */
+/* The calls for one source or case by this process. */
 struct polled {
-  int64_t due_ms;     /* monotonic: no GET before then */
+  int64_t due_ms;     /* monotonic: no call before then */
   int64_t wait_ms;    /* the last wait of the schedule */
   int64_t not_yet_ms; /* age at the last "not yet" */
   int absent;         /* consecutive GETs that did not find it */
   int unexpected;     /* consecutive E_UNEXPECTED responses */
 };
 
-/* The context of a call in progress. */
-struct call_ctx {
+/* A call in progress. */
+struct call {
+  struct dx_http_call *http; /* NULL: none */
   struct dx_engine *engine;
   struct service_state *svc;
   struct dx_submission *sub;
   struct dx_api api;
-  struct polled *polled; /* of its source, or of the case being fetched */
-  int64_t *due_ms;       /* of the next call: of the submission or the case */
+  /* Handles call->response; returns its meaning, for `docextract metrics`. */
+  enum dx_code (*done)(struct call *call);
   const struct dx_http_response *response; /* valid until the call ends */
+  struct polled *polled;                   /* of the source, or of the case */
   struct slot slot;                        /* a PUT has none */
-  struct dx_temp sink; /* get extract only, like the next two */
+  size_t item;         /* PUT, get extract: index of the file or case */
+  int fd;              /* PUT: of the file; -1: none */
+  struct dx_temp sink; /* get extract only, like the rest */
   struct dx_sha256 *sha;
-  int64_t bytes;
+  int64_t bytes, room; /* of the result: received, and permitted */
 };
 
-/* The progress of a submission in this process; times are monotonic. */
+/* The progress of a submission in this process; times are monotonic. Each
+ * struct is written only by the file that it is named after (register.c: reg),
+ * except for a struct polled, which call->polled leads to. */
 struct run {
-  struct dx_http_call *call;
-  struct call_ctx ctx; /* of the call */
-  struct polled source;
-  struct polled *cases;  /* one for each case */
-  int64_t due_ms;        /* no step before then */
+  struct call call;
+  int64_t due_ms;        /* no step before then; engine_wait_for() */
   int64_t waiting_since; /* for a slot; 0: not waiting */
-  int64_t told_ms;       /* failed_at in its last manifest; 0: none */
-  int64_t hook_due_ms;   /* when to run OnResult; 0: at once */
-  int64_t hook_wait_ms;  /* the last one after a failure */
-  int denials;           /* consecutive, to a key other than its creator's */
-  int tries;             /* consecutive failures */
-  int put_tries;         /* the same for PUTs; reset only by their progress */
-  int storage_refusals;  /* counted: refused PUTs, conflicts of creates */
-  int64_t put_tried_ms;  /* time of the last counted refusal */
-  bool ask_first;        /* a PUT may have arrived: GET the source first */
-  bool unclear;          /* and that GET did not show whether it has */
-  int64_t short_ms;      /* since then, processed with files missing */
-  int64_t pending_ms;    /* since then, it is to be registered again; or 0 */
-  int64_t sent_ms;       /* time of the last byte sent; 0: none */
-  int64_t phase_ms;      /* start of the wait for the service */
-  int64_t away_ms;       /* engine_away_ms() at that time */
-  int fd;                /* of the file being sent; -1: none */
-  size_t current;        /* index of the file or case in progress */
+  int tries;             /* consecutive failures; call.c */
+  struct {
+    int conflicts;
+  } reg;
+  struct {
+    int tries;          /* consecutive failures */
+    int refusals;       /* that count */
+    int64_t refused_ms; /* time of the last of them */
+    int64_t sent_ms;    /* time of the last byte sent; 0: none */
+  } upload;
+  struct {
+    struct polled source;
+    bool ask_first;     /* a PUT may have arrived: GET the source first */
+    bool unclear;       /* and that GET did not show whether it has */
+    int denials;        /* consecutive, to a key other than its creator's */
+    int64_t short_ms;   /* since then, processed with files missing */
+    int64_t pending_ms; /* since then, it is to be registered again; or 0 */
+    int64_t phase_ms;   /* start of the wait for the service; 0: no wait */
+    int64_t away_ms;    /* engine_away_ms() at that time */
+  } poll;
+  struct {
+    struct polled *cases;
+    size_t count;
+  } fetch;
+  struct {
+    int64_t told_ms; /* failed_at in its last manifest; 0: none */
+  } deliver;
+  struct {
+    int64_t due_ms;  /* 0: at once */
+    int64_t wait_ms; /* the last one after a failure */
+  } on_result;
 };
 
 /* The state of a job in the engine. */
@@ -121,6 +153,12 @@ static inline int64_t engine_longer(int64_t a, int64_t b)
 static inline struct run *run_of(const struct dx_submission *sub)
 {
   return &sub->job->drive->runs[sub->number - 1];
+}
+
+/* True if the URLs are valid for long enough to start an upload. */
+static inline bool engine_urls_are_valid(const struct dx_submission *sub)
+{
+  return dx_wall_ms() + DX_URL_MARGIN_MS < sub->url_until_ms;
 }
 
 /* The program of OnResult that runs, and its submission: its job may be changed
@@ -153,54 +191,126 @@ struct dx_engine {
   struct service_state services[]; /* one per service of the config */
 };
 
-/* ---- engine.c: the event loop ---- */
+/* ---- register.c ---- */
 
-/* For the poll schedule: the pages of all its documents, at most
- * DX_POLL_PAGES_MAX; 0 when its cases are polled, whose pages are not known. */
-int engine_pages(const struct dx_submission *sub);
+/* Calls create source, if that is permitted and results can be delivered. */
+void engine_create(struct dx_engine *engine, struct dx_submission *sub);
+/* Counts a create whose response was lost with the last process. */
+void engine_resume_register(struct dx_submission *sub);
 
+/* ---- upload.c ---- */
+
+void engine_put_file(struct dx_engine *engine, struct dx_submission *sub);
+/* There is a new source. */
+void engine_begin_upload(struct dx_submission *sub);
+void engine_resume_upload(struct dx_submission *sub);
+/* The source has the files, even if a response was lost. */
+void engine_put_landed(struct dx_engine *engine, struct dx_submission *sub);
+
+/* ---- poll.c ---- */
+
+void engine_get_source(struct dx_engine *engine, struct dx_submission *sub);
+/* There is a new source, which is not to be polled before wait_ms. */
+void engine_begin_poll(struct dx_submission *sub, int64_t wait_ms);
+/* Whether a PUT may have arrived, so that the source must be polled first. */
+void engine_poll_first(struct dx_submission *sub, bool may_have_arrived);
 /* Starts timing the wait for the service, if the submission waits for it. */
 void engine_begin_phase(struct dx_engine *engine, struct dx_submission *sub);
+/* Applies ProcessingLimit, also to a call in progress. */
+void engine_check_limit(struct dx_engine *engine, struct dx_submission *sub);
+/* For fetch.c, too: what was polled is ready, or any other code. */
+void engine_poll_ready(struct call *call);
+void engine_poll_failed(struct call *call, enum dx_code code,
+                        const struct dx_err *err);
 
-/* Asks the observer for permission for the next step. */
-bool engine_may_send(struct dx_engine *engine, struct dx_submission *sub);
+/* ---- fetch.c ---- */
 
-/* ---- report.c: notifying the observer, waiting, stopping ---- */
+/* There is a new source; also frees memory. */
+void engine_forget_cases(struct dx_submission *sub);
+/* To be called before the next two; false when out of memory. */
+bool engine_begin_cases(struct dx_submission *sub);
+/* The waiting case that is due first; NULL if none is waiting. */
+struct dx_case *engine_next_case(struct dx_submission *sub);
+void engine_get_extract(struct dx_engine *engine, struct dx_submission *sub);
 
-/* Notifies the observer. err: NULL if there is none. */
-void engine_note(struct dx_engine *engine, struct dx_job *job,
-                 enum dx_note_kind kind, int64_t since_ms,
-                 const struct dx_err *err);
-/* The same for a problem, which is also recorded in the journal. err: NULL if
- * it is solved. due_ms: the time of the next try, monotonic; 0: no automatic
- * retry. */
-void engine_report_problem(struct dx_engine *engine, struct dx_job *job,
-                           enum dx_note_kind kind, int64_t since_ms,
-                           int64_t due_ms, const struct dx_err *err);
-/* When a call that is due at due_ms can be made: after the pauses of the
- * service and of its host. */
-int64_t engine_call_ms(const struct service_state *svc, int64_t due_ms);
-/* Reports that ProcessingLimit has passed. */
-void engine_overdue(struct dx_engine *engine, struct dx_submission *sub);
-/* Clears the message of the job, unless the submission is overdue. */
-void engine_clear_problem(struct dx_submission *sub);
-/* After a failure on this computer, the whole job waits for a minute. */
-void engine_local_failure(struct dx_engine *engine, struct dx_job *job,
-                          const struct dx_err *err);
-/* Makes all calls of the service wait for an administrator. */
-void engine_needs_admin(struct call_ctx *ctx, const struct dx_err *err);
-/* The same for one submission; the others continue. */
-void engine_sub_needs_admin(struct dx_engine *engine, struct dx_submission *sub,
-                            const struct dx_err *err);
-/* Applies an event. If the state table does not permit it, the job is
- * halted. */
-void engine_apply(struct dx_submission *sub, enum dx_event event);
-/* Delivers the manifests of failed submissions, then writes the journal with
- * `write`: dx_job_save() or dx_job_publish(). False after a local failure. */
-bool engine_write(struct dx_engine *engine, struct dx_job *job,
-                  enum dx_code (*write)(struct dx_job *, struct dx_err *));
+/* ---- deliver.c ---- */
 
-/* ---- call.c: what all calls have in common ---- */
+/* Delivers the stored results and, when all are delivered, the manifest. */
+void engine_deliver(struct dx_engine *engine, struct dx_submission *sub);
+/* Delivers the manifests of failed submissions; to be called before the journal
+ * is written. */
+enum dx_code engine_tell_failures(struct dx_engine *engine, struct dx_job *job,
+                                  struct dx_err *err) DX_MUST_USE;
+/* was_dirty: the journal does not contain the last changes. */
+void engine_resume_deliver(struct dx_submission *sub, bool was_dirty);
+
+/* ---- on_result.c ---- */
+
+/* Handles the program that runs, if any; returns when to call it again, or
+ * earlier if hook.fd is readable. */
+int64_t engine_hook_turn(struct dx_engine *engine);
+/* Starts the program for a submission; no other program runs. */
+void engine_hook_start(struct dx_engine *engine, struct dx_submission *sub);
+/* When it is due for a submission that is final; INT64_MAX: never. */
+int64_t engine_hook_ms(struct dx_submission *sub);
+/* Ends the running program, which will be run again. Takes at most a second. */
+void engine_hook_stop(struct dx_engine *engine);
+
+/* ---- hello.c ---- */
+
+/* The test that waits for a slot of this host, which comes at due_ms; NULL:
+ * none. */
+struct hello *engine_hello_waits(struct dx_engine *engine,
+                                 const struct host *host, int64_t due_ms);
+void engine_hello_call(struct hello *hello);
+/* Ends all tests with an error. */
+void engine_end_hellos(struct dx_engine *engine);
+
+/* ---- call.c ---- */
+
+/* Prepares the call of a submission, which has none in progress. */
+struct call *engine_begin_call(struct dx_engine *engine,
+                               struct dx_submission *sub,
+                               enum dx_code (*done)(struct call *call));
+/* Starts it with `start`. If that fails, handles the failure and ends the
+ * call. */
+void engine_send_put(struct call *call,
+                     enum dx_code (*start)(struct call *, struct dx_err *));
+/* The same, but first takes a slot, and gets the token. */
+void engine_send(struct call *call,
+                 enum dx_code (*start)(struct call *, struct dx_err *));
+/* Ends it without a response; nothing if it is not in progress. */
+void engine_abort_call(struct dx_submission *sub);
+
+/* An API call begins now. */
+void engine_take_slot(struct slot *slot, struct service_state *svc);
+/* The connection of the call is ready. False if the request must not leave. */
+bool engine_leave_in_slot(struct slot *slot);
+/* The call has ended. A slot that was not taken is accepted. */
+void engine_release_slot(struct slot *slot);
+
+/* For how long, in total, this process found the service unavailable: it could
+ * not be reached, failed, requested a pause, or waited for an administrator.
+ * That time does not count towards ProcessingLimit. */
+int64_t engine_away_ms(const struct service_state *svc);
+/* One more failure in a row: how long to wait, at least least_ms. */
+int64_t engine_back_off(struct call *call, int *tries, int64_t least_ms,
+                        const struct dx_err *err);
+/* To be called after any valid response: the service is up. */
+void engine_service_up(struct call *call);
+/* The service responds, but not to this token: it is renewed. */
+void engine_renew_token(struct call *call);
+/* Handles a failed call of any kind by the class of err->code. */
+void engine_failed(struct call *call, const struct dx_err *err);
+/* The same as if the code were of class transient. */
+void engine_transient(struct call *call, const struct dx_err *err);
+/* Handles E_UNEXPECTED. */
+void engine_unexpected(struct call *call, const struct dx_err *err);
+
+/* ---- common.c ---- */
+
+#define ENGINE_OVERDUE_TEXT \
+  "the extraction is taking longer than ProcessingLimit"
 
 /* A section of the configuration; NULL if there is none of that name. */
 struct service_state *engine_service_named(struct dx_engine *engine,
@@ -213,87 +323,38 @@ struct service_state *engine_section_of(struct dx_engine *engine,
 struct service_state *engine_service_of(struct dx_engine *engine,
                                         const struct dx_submission *sub,
                                         struct dx_err *err);
+/* "none" for NULL. */
+const char *engine_key_id(const char *key_id);
+/* Asks the observer for permission for the next step. */
+bool engine_may_send(struct dx_engine *engine, struct dx_submission *sub);
+/* Applies an event. If the state table does not permit it, the job is
+ * halted. */
+void engine_apply(struct dx_submission *sub, enum dx_event event);
+/* No step of the submission before this time has passed. */
 void engine_wait_for(struct dx_submission *sub, int64_t ms);
-/* For how long, in total, this process found the service unavailable. */
-int64_t engine_away_ms(const struct service_state *svc);
-void engine_set_away(struct service_state *svc, bool is_away);
-/* A transient failure that counts towards "down" (doc/policy.md, "Classes"). */
-void engine_transient(struct call_ctx *ctx, const struct dx_err *err);
-/* Handles E_UNEXPECTED. */
-void engine_unexpected(struct call_ctx *ctx, const struct dx_err *err);
-/* For `docextract metrics`. */
-void engine_count_call(const struct call_ctx *ctx, enum dx_code code);
-void engine_count_manifest(struct dx_engine *engine,
-                           const struct dx_submission *sub);
-/* To be called after any valid response: the service is up. */
-void engine_service_up(struct call_ctx *ctx);
-/* Handles a failed call of any kind by the class of err->code. */
-void engine_failed(struct call_ctx *ctx, const struct dx_err *err);
-/* True if the service denies the source, and another key than the current one
- * created it. After DX_TOKEN_TRIES tries with new tokens, the submission waits
- * for an administrator. */
-bool engine_is_denied(struct call_ctx *ctx, enum dx_code code);
-struct call_ctx *engine_begin_call(struct dx_engine *engine,
-                                   struct dx_submission *sub,
-                                   dx_http_done *done);
-/* To be called first in the `done` of a call. */
-struct call_ctx *engine_got(void *arg, const struct dx_http_response *response);
-void engine_end_call(struct call_ctx *ctx);
-/* An API call begins now. */
-void engine_take_slot(struct slot *slot, struct service_state *svc);
-/* The connection of the call is ready. False if the request must not leave. */
-bool engine_leave_in_slot(struct slot *slot);
-/* The call has ended. A slot that was not taken is accepted. */
-void engine_release_slot(struct slot *slot);
-/* Takes the slot of an API call, and gets its token. If there is no token,
- * handles the failure, ends the call, and returns false. */
-bool engine_get_token(struct call_ctx *ctx);
-/* Handles the outcome of starting a call; unless it is DX_OK, ends the call. */
-void engine_started(struct call_ctx *ctx, enum dx_code code,
-                    const struct dx_err *err);
+/* Writes the journal with dx_job_save() or dx_job_publish(). */
+enum dx_code engine_write(struct dx_engine *engine, struct dx_job *job,
+                          enum dx_code (*write)(struct dx_job *,
+                                                struct dx_err *),
+                          struct dx_err *err) DX_MUST_USE;
 
-/* ---- on_result.c: OnResult ---- */
-
-/* Handles the program that runs, if any; returns when to call it again, or
- * earlier if hook.fd is readable. */
-int64_t engine_hook_turn(struct dx_engine *engine);
-/* Starts the program for a submission; no other program runs. */
-void engine_hook_start(struct dx_engine *engine, struct dx_submission *sub);
-/* Ends the running program, which will be run again. Takes at most a second. */
-void engine_hook_stop(struct dx_engine *engine);
-
-/* ---- hello.c: `docextract hello` ---- */
-
-/* The test that waits for a slot of this host, which comes at due_ms; NULL:
- * none. */
-struct hello *engine_hello_waits(struct dx_engine *engine,
-                                 const struct host *host, int64_t due_ms);
-void engine_hello_call(struct hello *hello);
-/* Ends all tests with an error. */
-void engine_end_hellos(struct dx_engine *engine);
-
-/* ---- upload.c: registering and uploading ---- */
-
-/* True if the URLs are valid for long enough to start an upload. */
-bool engine_put_is_due(const struct dx_submission *sub);
-/* Counts a POST whose response was lost. */
-void engine_create_lost(struct dx_submission *sub);
-/* Asks for permission, and checks that results can be delivered. */
-void engine_create(struct dx_engine *engine, struct dx_submission *sub);
-/* Notes that the storage has the file, even if its response was lost. */
-void engine_put_landed(struct call_ctx *ctx);
-void engine_put_file(struct dx_engine *engine, struct dx_submission *sub);
-
-/* ---- fetch.c: polling, fetching, delivering ---- */
-
-void engine_get_source(struct dx_engine *engine, struct dx_submission *sub);
-/* Resets the polling of all cases; false when out of memory. */
-bool engine_begin_cases(struct dx_submission *sub);
-/* The waiting case that is due first; NULL if none is waiting. */
-struct dx_case *engine_next_case(struct dx_submission *sub);
-void engine_get_extract(struct dx_engine *engine, struct dx_submission *sub);
-/* Delivers the stored results and, when all are delivered, the manifest; false
- * after a local failure. */
-bool engine_deliver(struct dx_engine *engine, struct dx_submission *sub);
+/* Notifies the observer. err: NULL if there is none. */
+void engine_note(struct dx_engine *engine, struct dx_job *job,
+                 enum dx_note_kind kind, int64_t since_ms,
+                 const struct dx_err *err);
+/* The same for a problem, which is also recorded in the journal. err: NULL if
+ * it is solved. due_ms: the time of the next try, monotonic; 0: no automatic
+ * retry. */
+void engine_report_problem(struct dx_engine *engine, struct dx_job *job,
+                           enum dx_note_kind kind, int64_t since_ms,
+                           int64_t due_ms, const struct dx_err *err);
+/* Clears the message of the job, unless the submission is overdue. */
+void engine_clear_problem(struct dx_submission *sub);
+/* After a failure on this computer, the whole job waits for a minute. */
+void engine_local_failure(struct dx_engine *engine, struct dx_job *job,
+                          const struct dx_err *err);
+/* The submission waits for an administrator; the others continue. */
+void engine_sub_needs_admin(struct dx_engine *engine, struct dx_submission *sub,
+                            const struct dx_err *err);
 
 #endif

@@ -43,6 +43,7 @@ static void hook_failed(struct dx_submission *sub, const char *what,
 {
   bool is_last = dx_wall_ms() - sub->hook_ms > DX_ON_RESULT_FOR_MS;
   struct run *run = run_of(sub);
+  int64_t wait_ms;
 
   dx_log(is_last ? DX_LOG_ERROR : DX_LOG_WARNING, "job %s: OnResult %s%s; %s",
          sub->job->key, what, why,
@@ -50,11 +51,12 @@ static void hook_failed(struct dx_submission *sub, const char *what,
   hook_set_message(sub, is_last
                             ? "OnResult failed for a day and is not run again"
                             : "OnResult failed and will be run again");
-  run->hook_wait_ms =
-      run->hook_wait_ms == 0 ? DX_ON_RESULT_FIRST_MS : 2 * run->hook_wait_ms;
-  if (run->hook_wait_ms > DX_ON_RESULT_MAX_MS)
-    run->hook_wait_ms = DX_ON_RESULT_MAX_MS;
-  run->hook_due_ms = dx_monotonic_ms() + run->hook_wait_ms;
+  wait_ms = run->on_result.wait_ms == 0 ? DX_ON_RESULT_FIRST_MS
+                                        : 2 * run->on_result.wait_ms;
+  if (wait_ms > DX_ON_RESULT_MAX_MS)
+    wait_ms = DX_ON_RESULT_MAX_MS;
+  run->on_result.wait_ms = wait_ms;
+  run->on_result.due_ms = dx_monotonic_ms() + wait_ms;
   if (is_last)
     hook_over(sub);
 }
@@ -159,6 +161,17 @@ static void hook_ended(struct dx_engine *engine, int status)
 
 /* ---- steps ---- */
 
+int64_t engine_hook_ms(struct dx_submission *sub)
+{
+  struct run *run = run_of(sub);
+
+  if (sub->hook_ms == 0 || !sub->job->ended)
+    return INT64_MAX;
+  if (run->on_result.due_ms == 0)
+    run->on_result.due_ms = dx_monotonic_ms();
+  return run->on_result.due_ms;
+}
+
 int64_t engine_hook_turn(struct dx_engine *engine)
 {
   struct hook *hook = &engine->hook;
@@ -182,7 +195,7 @@ void engine_hook_start(struct dx_engine *engine, struct dx_submission *sub)
   struct dx_err err;
 
   if (svc == NULL) { /* the section may be restored */
-    run_of(sub)->hook_due_ms = dx_monotonic_ms() + DX_ON_RESULT_MAX_MS;
+    run_of(sub)->on_result.due_ms = dx_monotonic_ms() + DX_ON_RESULT_MAX_MS;
   } else if (svc->service->on_result == NULL) {
     hook_over(sub);
   } else if (hook_run(&engine->hook, sub, svc->service, &err) != DX_OK) {

@@ -315,6 +315,19 @@ static void on_ended(void *ctx, struct dx_job *job)
     die(err.text);
 }
 
+static void on_saved(void *ctx, struct dx_job *job)
+{
+  (void)ctx;
+  (void)job;
+}
+
+static enum dx_permission on_step(void *ctx, struct dx_job *job)
+{
+  (void)ctx;
+  (void)job;
+  return DX_MAY_SEND;
+}
+
 static void on_released(void *ctx, struct dx_job *job)
 {
   (void)ctx;
@@ -324,8 +337,11 @@ static void on_released(void *ctx, struct dx_job *job)
 
 static struct dx_engine *new_engine(const struct dx_config *config)
 {
-  const struct dx_observer observer = {
-      .note = on_note, .ended = on_ended, .released = on_released};
+  const struct dx_observer observer = {.note = on_note,
+                                       .ended = on_ended,
+                                       .released = on_released,
+                                       .saved = on_saved,
+                                       .may_send = on_step};
   struct dx_engine *engine = dx_engine_new(config, &spool, NULL, &observer, -1);
 
   if (engine == NULL)

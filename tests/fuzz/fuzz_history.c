@@ -6,7 +6,7 @@
  */
 #include "tests/fuzz/fuzz.h"
 
-#include "daemon/service/poll.h"
+#include "daemon/service/schedule.h"
 #include "daemon/service/rate_limit.h"
 #include "lib/base/buf.h"
 #include "lib/base/clock.h"

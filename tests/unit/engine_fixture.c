@@ -577,6 +577,12 @@ static void on_end(void *ctx, struct dx_job *job)
   fixture.ended++;
 }
 
+static void on_saved(void *ctx, struct dx_job *job)
+{
+  (void)ctx;
+  (void)job;
+}
+
 static void on_released(void *ctx, struct dx_job *job)
 {
   (void)ctx;
@@ -594,6 +600,7 @@ void fixture_begin(void)
   const struct dx_observer observer = {.note = on_note,
                                        .ended = on_end,
                                        .released = on_released,
+                                       .saved = on_saved,
                                        .may_send = on_step};
   int i;
 

@@ -75,6 +75,12 @@ static void on_ended(void *ctx, struct dx_job *job)
   ended++;
 }
 
+static void on_saved(void *ctx, struct dx_job *job)
+{
+  (void)ctx;
+  (void)job;
+}
+
 /* As docextractd does. */
 static void on_released(void *ctx, struct dx_job *job)
 {
@@ -88,8 +94,10 @@ static void on_released(void *ctx, struct dx_job *job)
 
 static void begin(void)
 {
-  const struct dx_observer observer = {
-      .note = on_note, .ended = on_ended, .released = on_released};
+  const struct dx_observer observer = {.note = on_note,
+                                       .ended = on_ended,
+                                       .released = on_released,
+                                       .saved = on_saved};
 
   engine = dx_engine_new(&config, &spool, http, &observer, -1);
   assert_non_null(engine);

@@ -306,6 +306,24 @@ static void storage_that_always_fails_holds_the_job(void **state)
   assert_true(fixture.now_ms - FIXTURE_BEGIN_MS > 4 * 14 * MIN);
 }
 
+static void failing_storage_is_not_tried_faster_with_a_new_source(void **state)
+{
+  int first = 0, i;
+
+  (void)state;
+  fixture.url_life_s = 300;
+  always(PUT, 500);
+  fixture_drive(FIXTURE_BEGIN_MS + 11 * MIN);
+  assert_int_equal(fixture.count[POST], 2);
+  for (i = 1; i < fixture.count[PUT] && first == 0; i++)
+    if (fixture_nth(PUT, i)->source == 2)
+      first = i;
+  assert_int_not_equal(first, 0);
+  assert_true(fixture_gap_ms(fixture_nth(PUT, first),
+                             fixture_nth(PUT, first + 1)) >= 30 * S);
+  assert_int_equal(fixture.notes[DX_NOTE_UP], 0);
+}
+
 static void url_reported_as_expired_is_not_retried(void **state)
 {
   (void)state;
@@ -465,6 +483,26 @@ static void source_found_between_checks_is_not_gone(void **state)
   fixture.processing_ms = 10 * MIN;
   fixture_drive(FIXTURE_BEGIN_MS + 2 * MIN);
   fixture.odd = every_other_is_not_found;
+  ends(DX_OK, "");
+  counts(1, 1, 1);
+}
+
+static bool conflicts_between(const struct fixture_call *call,
+                              struct fixture_response *ret)
+{
+  static const int statuses[] = {404, 409, 423, 404, 202};
+
+  ret->status = statuses[call->nth % 5];
+  return call->kind == SOURCE && fixture.now_ms < FIXTURE_BEGIN_MS + 9 * MIN;
+}
+
+/* The service knows it. */
+static void source_with_conflict_between_checks_is_not_gone(void **state)
+{
+  (void)state;
+  fixture.processing_ms = 10 * MIN;
+  fixture_drive(FIXTURE_BEGIN_MS + 2 * MIN);
+  fixture.odd = conflicts_between;
   ends(DX_OK, "");
   counts(1, 1, 1);
 }
@@ -1199,6 +1237,7 @@ int main(void)
       ONCE(nothing_is_uploaded_to_a_url_about_to_expire),
       ONCE(storage_that_always_denies_access_holds_the_job),
       ONCE(storage_that_always_fails_holds_the_job),
+      ONCE(failing_storage_is_not_tried_faster_with_a_new_source),
       ONCE(url_reported_as_expired_is_not_retried),
       ONCE(source_gone_before_the_upload_is_polled_twice),
       cmocka_unit_test_setup_teardown(
@@ -1213,6 +1252,7 @@ int main(void)
       ONCE(missing_uploaded_source_requires_the_administrator),
       ONCE(source_not_found_once_is_polled_again),
       ONCE(source_found_between_checks_is_not_gone),
+      ONCE(source_with_conflict_between_checks_is_not_gone),
       ONCE(case_found_between_checks_is_not_gone),
       ONCE(missing_case_requires_the_administrator),
       ONCE(two_cases_not_found_once_are_polled_again),

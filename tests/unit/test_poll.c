@@ -13,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "daemon/service/poll.h"
+#include "daemon/service/schedule.h"
 #include "lib/base/history.h"
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))

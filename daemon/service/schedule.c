@@ -1,9 +1,9 @@
 /*
- * poll.c - predicts how long a document will take, and when to poll. The
+ * schedule.c - predicts how long a document will take, and when to poll. The
  * statistics are robust: medians are hardly affected if less than half of the
  * times are outliers. The numbers are in policy.h.
  */
-#include "daemon/service/poll.h"
+#include "daemon/service/schedule.h"
 
 #include <math.h>
 #include <stdbool.h>

@@ -1,11 +1,11 @@
 /*
- * poll.h - when to poll next: pure functions of history, pages, age, and a
+ * schedule.h - when to poll next: pure functions of history, pages, age, and a
  * random number (doc/policy.md, "Poll schedule").
  *
  * Units: milliseconds. `random` is in [0, 1).
  */
-#ifndef DX_POLL_H
-#define DX_POLL_H
+#ifndef DX_SCHEDULE_H
+#define DX_SCHEDULE_H
 
 #include <stddef.h>
 #include <stdint.h>

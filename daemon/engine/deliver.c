@@ -1,0 +1,136 @@
+/*
+ * deliver.c - delivers results and manifests (doc/policy.md, "Results").
+ */
+#include "daemon/engine/engine_internal.h"
+
+/* For `docextract metrics`. */
+static void deliver_count(struct dx_engine *engine,
+                          const struct dx_submission *sub)
+{
+  int64_t since_upload_ms = dx_wall_ms() - sub->uploaded_at;
+  bool failed = dx_state_is_final(sub->state) && sub->state != DX_ST_EXTRACTED;
+  struct dx_counts one = {.failed = failed, .extracted = !failed};
+
+  if (!failed && sub->uploaded_at != 0 && since_upload_ms > 0)
+    one.extraction_ms = since_upload_ms;
+  dx_counters_add(engine_section_of(engine, sub)->counters, &one);
+}
+
+/* Delivers the results that are stored. */
+static enum dx_code deliver_results(struct dx_submission *sub, const char *dir,
+                                    struct dx_err *err)
+{
+  enum dx_code code = dx_results_prepare(dir, err);
+  size_t i;
+
+  for (i = 0; code == DX_OK && i < sub->case_count; i++) {
+    if (sub->cases[i].state != DX_CASE_STORED)
+      continue;
+    code = dx_result_deliver(sub, i, dir, err);
+    if (code == DX_OK) { /* not durable: it may be delivered again */
+      sub->cases[i].state = DX_CASE_DELIVERED;
+      sub->job->behind = true;
+    }
+    if (code ==
+        DX_E_DAMAGED) { /* the stored copy was changed: fetch it again */
+      sub->cases[i].state = DX_CASE_WAITING;
+      sub->job->dirty = true;
+      code = DX_OK;
+    }
+  }
+  return code;
+}
+
+static bool deliver_is_complete(const struct dx_submission *sub)
+{
+  size_t i;
+
+  for (i = 0; i < sub->case_count; i++)
+    if (sub->cases[i].state != DX_CASE_DELIVERED)
+      return false;
+  return true;
+}
+
+void engine_deliver(struct dx_engine *engine, struct dx_submission *sub)
+{
+  const char *dir = engine_section_of(engine, sub)->service->results_dir;
+  struct dx_err err;
+  enum dx_code code = deliver_results(sub, dir, &err);
+
+  if (code == DX_E_TAKEN) { /* only the administrator can decide which one */
+    dx_submission_end(sub, DX_EV_FAIL, code, err.text);
+    return;
+  }
+  if (code == DX_OK && deliver_is_complete(sub)) {
+    code = dx_manifest_deliver(sub, dir, &err);
+    if (code == DX_OK) {
+      deliver_count(engine, sub);
+      engine_apply(sub, DX_EV_DELIVERED);
+      engine_clear_problem(sub);
+    }
+  }
+  if (code != DX_OK)
+    engine_local_failure(engine, sub->job, &err);
+}
+
+/* ---- failures ---- */
+
+static bool deliver_is_told(const struct dx_submission *sub)
+{
+  return sub->failed_at != 0 && run_of(sub)->deliver.told_ms == sub->failed_at;
+}
+
+static enum dx_code deliver_failure(struct dx_engine *engine,
+                                    struct dx_submission *sub,
+                                    struct dx_err *err)
+{
+  const struct service_state *svc = engine_section_of(engine, sub);
+  enum dx_code code = DX_OK;
+
+  if (sub->state == DX_ST_CANCELED &&
+      sub->job->print.final == DX_FINAL_CANCELED) {
+    /* If the print job was canceled in CUPS, there is no manifest; files that
+     * were delivered remain (docextract-results(5)). */
+    sub->hook_ms = 0;
+  } else if (svc != NULL) { /* otherwise, its directory is not known */
+    if (sub->failed_at == 0)
+      sub->failed_at = dx_wall_ms();
+    code = dx_results_prepare(svc->service->results_dir, err);
+    if (code == DX_OK)
+      code = dx_manifest_deliver(sub, svc->service->results_dir, err);
+    if (code == DX_OK)
+      deliver_count(engine, sub);
+  }
+  if (code == DX_OK)
+    run_of(sub)->deliver.told_ms = sub->failed_at;
+  return code;
+}
+
+enum dx_code engine_tell_failures(struct dx_engine *engine, struct dx_job *job,
+                                  struct dx_err *err)
+{
+  enum dx_code code = DX_OK;
+  size_t i;
+
+  for (i = 0; code == DX_OK && i < job->submission_count; i++) {
+    struct dx_submission *sub = &job->submissions[i];
+
+    if (dx_state_is_final(sub->state) && sub->state != DX_ST_EXTRACTED &&
+        !deliver_is_told(sub))
+      code = deliver_failure(engine, sub, err);
+  }
+  return code;
+}
+
+void engine_resume_deliver(struct dx_submission *sub, bool was_dirty)
+{
+  if (!dx_state_is_final(sub->state) || sub->state == DX_ST_EXTRACTED)
+    return;
+  if (!was_dirty && sub->failed_at != 0) {
+    run_of(sub)->deliver.told_ms = sub->failed_at;
+    return;
+  }
+  sub->job->dirty = true; /* it may have no manifest yet */
+  if (sub->job->has_hook && sub->hook_ms == 0)
+    dx_submission_call_hook(sub);
+}

@@ -1,0 +1,456 @@
+/*
+ * poll.c - polls an uploaded source: when, what its responses mean, and
+ * ProcessingLimit (doc/policy.md, "Exactly once", "Poll schedule").
+ */
+#include "daemon/engine/engine_internal.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+/* ---- the wait for the service ---- */
+
+void engine_begin_poll(struct dx_submission *sub, int64_t wait_ms)
+{
+  struct run *run = run_of(sub);
+
+  memset(&run->poll, 0, sizeof(run->poll));
+  run->poll.source.due_ms = dx_monotonic_ms() + wait_ms;
+}
+
+void engine_poll_first(struct dx_submission *sub, bool may_have_arrived)
+{
+  run_of(sub)->poll.ask_first = may_have_arrived;
+}
+
+static enum dx_phase poll_phase(const struct dx_submission *sub)
+{
+  return sub->state == DX_ST_COMPLETE ? DX_PHASE_EXTRACT : DX_PHASE_SOURCE;
+}
+
+/* True if the submission waits for the service. */
+static bool poll_is_waiting(const struct dx_submission *sub)
+{
+  return sub->state == DX_ST_UPLOADED || sub->state == DX_ST_PROCESSING ||
+         sub->state == DX_ST_COMPLETE ||
+         (sub->state == DX_ST_REGISTERED && run_of(sub)->poll.unclear);
+}
+
+/* The pages of all documents of a source; 0 when its cases are polled, whose
+ * pages are not known. */
+static int poll_pages(const struct dx_submission *sub)
+{
+  int64_t pages = 0;
+  size_t i;
+
+  for (i = 0; sub->state != DX_ST_COMPLETE && i < sub->file_count; i++)
+    pages += sub->job->documents[sub->files[i].document].entry.pages;
+  return pages < DX_POLL_PAGES_MAX ? (int)pages : DX_POLL_PAGES_MAX;
+}
+
+static int64_t poll_schedule(const struct service_state *svc,
+                             const struct dx_submission *sub, int64_t age_ms,
+                             int64_t last_ms)
+{
+  enum dx_phase phase = poll_phase(sub);
+  struct dx_poll_forecast forecast =
+      dx_latency_predict(svc->host->latency, phase, poll_pages(sub));
+
+  return dx_poll_wait_ms(&forecast, phase, age_ms, last_ms, dx_random_unit());
+}
+
+void engine_begin_phase(struct dx_engine *engine, struct dx_submission *sub)
+{
+  struct run *run = run_of(sub);
+  struct polled *source = &run->poll.source;
+  struct service_state *svc = engine_section_of(engine, sub);
+  int64_t now = dx_monotonic_ms();
+
+  if (run->poll.phase_ms != 0 || !poll_is_waiting(sub))
+    return;
+  run->poll.phase_ms = now;
+  run->poll.away_ms = engine_away_ms(svc);
+  source->wait_ms = 0;
+  source->not_yet_ms = 0;
+  if (sub->state == DX_ST_UPLOADED && !sub->verify) {
+    source->wait_ms = poll_schedule(svc, sub, 0, 0);
+    source->due_ms = engine_longer(source->due_ms, now + source->wait_ms);
+  }
+  engine_note(engine, sub->job, DX_NOTE_WAITING, now, NULL);
+}
+
+static void poll_overdue(struct dx_engine *engine, struct dx_submission *sub)
+{
+  const char *reason = sub->reason; /* of the last response */
+  struct dx_err err;
+
+  sub->overdue = true;
+  engine_clear_problem(sub);
+  (void)dx_fail(&err, DX_E_OVERDUE, 0, ENGINE_OVERDUE_TEXT "%s%s%s",
+                reason[0] != '\0' ? " (" : "", reason,
+                reason[0] != '\0' ? ")" : "");
+  engine_note(engine, sub->job, DX_NOTE_OVERDUE, run_of(sub)->poll.phase_ms,
+              &err);
+}
+
+void engine_check_limit(struct dx_engine *engine, struct dx_submission *sub)
+{
+  struct run *run = run_of(sub);
+  struct service_state *svc = engine_service_of(engine, sub, NULL);
+  int64_t from_ms;
+
+  if (svc == NULL || run->poll.denials > 0 || run->poll.phase_ms == 0 ||
+      !poll_is_waiting(sub) || (sub->overdue && run->call.http == NULL))
+    return;
+  /* Time in which the service was unavailable does not count. If the submission
+   * is already overdue, the limit applies to this call alone. */
+  from_ms = sub->overdue
+                ? (int64_t)run->call.slot.ms
+                : run->poll.phase_ms + engine_away_ms(svc) - run->poll.away_ms;
+  if (dx_monotonic_ms() - from_ms <= svc->service->processing_limit_ms)
+    return;
+  if (run->call.http != NULL) {
+    /* A slow response does not trigger the stall timeout. Other cases then come
+     * first. */
+    dx_log(DX_LOG_WARNING,
+           "submission %zu: a response is not complete after ProcessingLimit",
+           sub->number);
+    run->call.polled->due_ms = dx_monotonic_ms() + DX_OVERDUE_POLL_MS;
+    engine_abort_call(sub);
+  }
+  if (!sub->overdue)
+    poll_overdue(engine, sub);
+}
+
+/* ---- what any GET can find ---- */
+
+/* The service is up. The time in which it denied the source does not count. */
+static void poll_up(struct call *call)
+{
+  struct run *run = run_of(call->sub);
+
+  engine_service_up(call);
+  call->polled->absent = 0;
+  if (run->poll.denials > 0)
+    run->poll.phase_ms = 0;
+  run->poll.denials = 0;
+}
+
+/* Records the time for the poll schedule and for `docextract metrics`. */
+void engine_poll_ready(struct call *call)
+{
+  const struct dx_submission *sub = call->sub;
+  int64_t age_ms = dx_monotonic_ms() - run_of(sub)->poll.phase_ms;
+  int64_t not_yet_ms = call->polled->not_yet_ms;
+  enum dx_phase phase = poll_phase(sub);
+  struct dx_counts one = {0};
+
+  dx_latency_learn(call->svc->host->latency, phase, poll_pages(sub), not_yet_ms,
+                   age_ms);
+  one.found[phase] = 1;
+  one.late_ms[phase] = age_ms - not_yet_ms;
+  dx_counters_add(call->svc->counters, &one);
+  poll_up(call);
+}
+
+/* Schedules the next poll; hourly if the submission is overdue. */
+static void poll_later(struct call *call)
+{
+  struct dx_submission *sub = call->sub;
+  struct polled *polled = call->polled;
+  struct run *run = run_of(sub);
+  int64_t now = dx_monotonic_ms();
+
+  if (sub->state == DX_ST_REGISTERED)
+    run->poll.ask_first = run->poll.unclear = true;
+  engine_begin_phase(call->engine, sub);
+  polled->not_yet_ms = now - run->poll.phase_ms;
+  polled->wait_ms =
+      sub->overdue
+          ? DX_OVERDUE_POLL_MS
+          : poll_schedule(call->svc, sub, engine_longer(polled->not_yet_ms, 1),
+                          polled->wait_ms);
+  polled->due_ms =
+      now + engine_longer(polled->wait_ms, call->response->retry_after_ms);
+  engine_note(call->engine, sub->job, DX_NOTE_WAITING, run->poll.phase_ms,
+              NULL);
+}
+
+/*
+ * Registers again only if the first source will certainly not be processed: its
+ * URLs have expired or it is gone, and two checks, DX_REREGISTER_GAP_MS apart,
+ * found files missing.
+ */
+static void poll_reregister(struct dx_submission *sub, const char *reason)
+{
+  struct run *run = run_of(sub);
+  int64_t now = dx_monotonic_ms(), left = 0;
+
+  if (run->upload.sent_ms != 0)
+    left = run->upload.sent_ms + DX_REREGISTER_GAP_MS - now;
+  if (left <= 0 && run->poll.pending_ms == 0)
+    run->poll.pending_ms = now;
+  if (left <= 0)
+    left = run->poll.pending_ms + DX_REREGISTER_GAP_MS - now;
+  if (left > 0) {
+    engine_wait_for(sub, left);
+    return;
+  }
+  if (sub->reregistrations >= DX_REREGISTRATIONS_MAX) {
+    dx_submission_end(sub, DX_EV_FAIL, DX_E_GONE, reason);
+    return;
+  }
+  sub->reregistrations++;
+  run->poll.pending_ms = 0;
+  engine_wait_for(sub, DX_REREGISTER_WAIT_MS);
+  engine_apply(sub, DX_EV_REREGISTER);
+}
+
+/* Not found: a new source or case may not be visible yet. If one with our files
+ * is still not found at the second try, the submission fails. */
+static void poll_gone(struct call *call, const struct dx_err *err)
+{
+  struct dx_submission *sub = call->sub;
+  bool is_case = sub->state == DX_ST_COMPLETE;
+  int64_t age =
+      dx_wall_ms() - (is_case ? sub->complete_at : sub->registered_at);
+  bool is_new = age >= 0 && age < DX_GONE_WAIT_MS;
+
+  if (is_new && is_case)
+    poll_later(call);
+  else if (is_new)
+    engine_transient(call, err);
+  else if (!is_case && (sub->state == DX_ST_REGISTERED || sub->verify))
+    poll_reregister(sub, "the service lost it repeatedly");
+  else if (++call->polled->absent >= 2)
+    dx_submission_end(sub, DX_EV_FAIL, DX_E_GONE,
+                      "uploaded, but the service no longer has it");
+  else
+    call->polled->due_ms = dx_monotonic_ms() + DX_GONE_WAIT_MS;
+}
+
+/* True if the service denies the source, and another key than the current one
+ * created it. After DX_TOKEN_TRIES tries with new tokens, the submission waits
+ * for an administrator. */
+static bool poll_is_denied(struct call *call, enum dx_code code)
+{
+  struct dx_submission *sub = call->sub;
+  struct run *run = run_of(sub);
+  const struct dx_service *service = call->svc->service;
+  const char *made_with = engine_key_id(sub->key_id);
+  const char *in_use = engine_key_id(service->token_key_id);
+  struct dx_err err;
+
+  if ((code != DX_E_GONE && code != DX_E_TOKEN) ||
+      strcmp(made_with, in_use) == 0)
+    return false;
+  engine_renew_token(call);
+  call->polled->absent = 0;
+  if (++run->poll.denials < DX_TOKEN_TRIES) {
+    engine_wait_for(sub, run->poll.denials == 1 ? DX_TOKEN_TRY_2_MS
+                                                : DX_TOKEN_TRY_3_MS);
+    return true;
+  }
+  (void)dx_fail(&err, DX_E_GONE, 0,
+                "the source was created with key id '%s', and the service "
+                "denies access with key id '%s': if the new key belongs to "
+                "another account, restore the old key until the job has ended; "
+                "service '%s'",
+                made_with, in_use, service->name);
+  engine_sub_needs_admin(call->engine, sub, &err);
+  return true;
+}
+
+void engine_poll_failed(struct call *call, enum dx_code code,
+                        const struct dx_err *err)
+{
+  struct run *run = run_of(call->sub);
+
+  if (poll_is_denied(call, code))
+    return;
+  if (code == DX_E_NOT_YET) {
+    poll_up(call);
+    poll_later(call);
+  } else if (code == DX_E_GONE) {
+    poll_gone(call, err);
+  } else if (code == DX_E_UNEXPECTED) {
+    if (call->sub->state == DX_ST_REGISTERED)
+      run->poll.ask_first = run->poll.unclear = true;
+    engine_unexpected(call, err);
+  } else {
+    engine_failed(call, err);
+    call->polled->due_ms = run->due_ms; /* other cases come first */
+  }
+}
+
+/* ---- get source ---- */
+
+/* The service failed to extract the source: starts again with create source, up
+ * to DX_START_OVER_MAX times. */
+static void poll_start_over(struct dx_submission *sub)
+{
+  static const int64_t waits[DX_START_OVER_MAX] = {
+      DX_START_OVER_1_MS, DX_START_OVER_2_MS, DX_START_OVER_3_MS};
+
+  if (!dx_submission_is_here(sub)) {
+    dx_submission_end(sub, DX_EV_FAIL, DX_E_FAILED,
+                      "the service failed to extract it; release the job "
+                      "to send it again");
+  } else if (sub->start_overs >= DX_START_OVER_MAX) {
+    dx_submission_end(sub, DX_EV_FAIL, DX_E_FAILED,
+                      "the service failed to extract it, several times");
+  } else {
+    engine_wait_for(sub, waits[sub->start_overs]);
+    sub->start_overs++;
+    engine_apply(sub, DX_EV_SEEN_FAILED);
+  }
+}
+
+/* Handles pending_upload, before or after the last PUT returned 200. */
+static void poll_seen_pending(struct call *call, const struct dx_source *source)
+{
+  struct dx_submission *sub = call->sub;
+  struct run *run = run_of(sub);
+  bool missing = source->expected < 0 || source->uploaded < 0 ||
+                 source->uploaded < source->expected;
+  bool are_valid = engine_urls_are_valid(sub);
+  bool stuck = dx_monotonic_ms() - run->poll.phase_ms > DX_STUCK_MS;
+  bool can_put_again = are_valid && dx_submission_is_here(sub);
+  size_t i;
+
+  engine_apply(sub, DX_EV_SEEN_PENDING);
+  for (i = 0; i < sub->file_count; i++)
+    if (sub->files[i].url == NULL)
+      can_put_again = false;
+  if (sub->state == DX_ST_REGISTERED && missing && are_valid) {
+    run->poll.ask_first = false; /* PUT again to the same URL */
+    run->poll.pending_ms = 0;
+    if (run->poll.unclear) { /* the wait starts again */
+      run->poll.unclear = sub->overdue = false;
+      run->poll.phase_ms = 0;
+    }
+  } else if (sub->state == DX_ST_UPLOADED && missing && can_put_again &&
+             (sub->verify || (stuck && !sub->put_again))) {
+    /* Upload again to the same source, with the same URLs. */
+    engine_apply(sub, DX_EV_PUT_AGAIN);
+    for (i = 0; i < sub->file_count; i++)
+      sub->files[i].put = DX_PUT_SENDING;
+    run->poll.pending_ms = 0;
+    engine_wait_for(sub, 0);
+    sub->put_again = stuck;
+  } else if (!are_valid && (sub->state == DX_ST_REGISTERED
+                                ? missing
+                                : sub->state == DX_ST_UPLOADED && sub->verify &&
+                                      source->uploaded <= 0)) {
+    poll_reregister(sub, "its upload URL expired repeatedly");
+  } else {
+    poll_later(call); /* the service will process it */
+  }
+}
+
+static void poll_seen_complete(struct call *call,
+                               const struct dx_source *source)
+{
+  struct dx_submission *sub = call->sub;
+  struct run *run = run_of(sub);
+  struct dx_err err;
+
+  if (dx_submission_set_cases(sub, source->case_ids, source->case_count,
+                              &err) != DX_OK) {
+    engine_local_failure(call->engine, sub->job, &err);
+    return;
+  }
+  if (run->poll.phase_ms != 0)
+    engine_poll_ready(call);
+  engine_apply(sub, DX_EV_SEEN_COMPLETE);
+  run->poll.phase_ms = 0;
+  engine_wait_for(sub, engine_longer(call->response->retry_after_ms, 0));
+}
+
+/*
+ * Rejects a response if the service is processing, or has completed, fewer
+ * files than were registered: an incomplete chart must not be delivered. The
+ * counter of the service may be late for DX_FILES_LATE_MS.
+ */
+static enum dx_code poll_check_files(const struct dx_submission *sub,
+                                     const struct dx_source *source,
+                                     struct dx_err *err)
+{
+  struct run *run = run_of(sub);
+  int64_t registered = (int64_t)sub->file_count;
+  int64_t expected = source->expected >= 0 ? source->expected : registered;
+  int64_t uploaded = source->uploaded >= 0 ? source->uploaded : expected;
+  int64_t now = dx_monotonic_ms();
+
+  if ((source->status != DX_SOURCE_PROCESSING &&
+       source->status != DX_SOURCE_COMPLETE) ||
+      (expected >= registered && uploaded >= expected)) {
+    run->poll.short_ms = 0;
+    return DX_OK;
+  }
+  if (run->poll.short_ms == 0)
+    run->poll.short_ms = now;
+  if (now - run->poll.short_ms < DX_FILES_LATE_MS)
+    return DX_E_NOT_YET;
+  return dx_fail(err, DX_E_UNEXPECTED, 0,
+                 "the service reports %" PRId64 " of %" PRId64
+                 " files, but does not wait for the others",
+                 uploaded < expected ? uploaded : expected,
+                 expected > registered ? expected : registered);
+}
+
+static void poll_seen(struct call *call, const struct dx_source *source)
+{
+  struct dx_submission *sub = call->sub;
+
+  switch (source->status) {
+  case DX_SOURCE_PENDING:
+    poll_seen_pending(call, source);
+    break;
+  case DX_SOURCE_COMPLETE:
+    poll_seen_complete(call, source);
+    break;
+  case DX_SOURCE_FAILED:
+    poll_start_over(sub);
+    break;
+  case DX_SOURCE_PROCESSING:
+    engine_apply(sub, DX_EV_SEEN_PROCESSING);
+    poll_later(call);
+    break;
+  default:
+    dx_log(DX_LOG_WARNING, "submission %zu: the source has an unknown status",
+           sub->number);
+    poll_later(call);
+    break;
+  }
+}
+
+static enum dx_code source_done(struct call *call)
+{
+  const struct dx_submission *sub = call->sub;
+  struct dx_source source;
+  struct dx_err err;
+  enum dx_code code =
+      dx_read_source(call->response, sub->source_id, &source, &err);
+
+  if (code == DX_OK)
+    code = poll_check_files(sub, &source, &err);
+  if (code == DX_OK) {
+    poll_up(call);
+    poll_seen(call, &source);
+  } else {
+    engine_poll_failed(call, code, &err);
+  }
+  dx_source_release(&source);
+  return code;
+}
+
+static enum dx_code source_start(struct call *call, struct dx_err *err)
+{
+  return dx_api_call(&call->api, DX_CALL_SOURCE, call->sub->source_id, NULL,
+                     err);
+}
+
+void engine_get_source(struct dx_engine *engine, struct dx_submission *sub)
+{
+  engine_send(engine_begin_call(engine, sub, source_done), source_start);
+}

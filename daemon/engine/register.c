@@ -1,0 +1,176 @@
+/*
+ * register.c - create source (doc/policy.md, "Exactly once").
+ */
+#include "daemon/engine/engine_internal.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+static enum dx_code register_take(struct dx_submission *sub,
+                                  const struct dx_service *service,
+                                  struct dx_created *created, int64_t wait_ms,
+                                  struct dx_err *err)
+{
+  size_t i;
+
+  if (dx_submission_set_place(sub, service->name, service->base_url,
+                              service->token_key_id, err) != DX_OK)
+    return err->code;
+  engine_apply(sub, DX_EV_ACCEPTED);
+  free(sub->source_id);
+  sub->source_id = created->source_id;
+  created->source_id = NULL;
+  for (i = 0; i < sub->file_count; i++) {
+    sub->files[i].url = created->urls[i];
+    created->urls[i] = NULL;
+    sub->files[i].put = DX_PUT_NONE;
+  }
+  sub->url_until_ms = dx_wall_ms() + created->lifetime_ms;
+  /* The first PUT follows at once: one journal write covers both. */
+  if (engine_urls_are_valid(sub))
+    sub->files[0].put = DX_PUT_SENDING;
+  run_of(sub)->reg.conflicts = 0;
+  engine_begin_upload(sub);
+  engine_begin_poll(sub, wait_ms);
+  engine_forget_cases(sub);
+  engine_wait_for(sub, 0);
+  return DX_OK;
+}
+
+static void register_lost(struct dx_submission *sub)
+{
+  sub->registering = false;
+  sub->job->dirty = true;
+  sub->lost_creates++;
+  dx_log(DX_LOG_WARNING,
+         "submission %zu: the response to a registration was "
+         "lost (%" PRId64 " of %d)",
+         sub->number, sub->lost_creates, DX_LOST_CREATES_MAX);
+  if (sub->lost_creates > DX_LOST_CREATES_MAX)
+    dx_submission_end(sub, DX_EV_FAIL, DX_E_FAILED,
+                      "the service did not respond to several registrations");
+}
+
+void engine_resume_register(struct dx_submission *sub)
+{
+  if (sub->registering)
+    register_lost(sub);
+}
+
+/* True if the request was sent, and no valid response rules out that a source
+ * was created. */
+static bool register_may_be_lost(const struct dx_http_response *response,
+                                 enum dx_code code)
+{
+  enum dx_class cls = dx_class_of(code);
+
+  return response->was_sent &&
+         (cls == DX_CL_LOCAL ||
+          (cls == DX_CL_TRANSIENT &&
+           (response->err.code != DX_OK || code == DX_E_RESPONSE ||
+            code == DX_E_UNEXPECTED)));
+}
+
+/* Two submissions with the same source would overwrite each other's files. */
+static enum dx_code register_check_is_new(const struct call *call,
+                                          const char *source_id,
+                                          struct dx_err *err)
+{
+  const struct dx_engine *engine = call->engine;
+  size_t i, k;
+
+  for (i = 0; i < engine->job_count; i++) {
+    const struct dx_job *job = engine->jobs[i];
+
+    for (k = 0; k < job->submission_count; k++) {
+      const struct dx_submission *other = &job->submissions[k];
+
+      if (other != call->sub && other->base_url != NULL &&
+          other->source_id != NULL &&
+          strcmp(other->source_id, source_id) == 0 &&
+          strcmp(other->base_url, call->svc->service->base_url) == 0)
+        return dx_fail(err, DX_E_UNEXPECTED, 0,
+                       "the response to 'create source' has the id of the "
+                       "source of another document");
+    }
+  }
+  return DX_OK;
+}
+
+static enum dx_code register_done(struct call *call)
+{
+  const struct dx_service *service = call->svc->service;
+  const struct dx_http_response *response = call->response;
+  struct dx_submission *sub = call->sub;
+  struct run *run = run_of(sub);
+  struct dx_created created;
+  struct dx_err err;
+  enum dx_code code;
+
+  code = dx_read_create(response, service, sub->file_count, &created, &err);
+  if (code == DX_OK)
+    code = register_check_is_new(call, created.source_id, &err);
+  if (code == DX_OK)
+    code =
+        register_take(sub, service, &created, response->retry_after_ms, &err);
+  sub->job->dirty = true;
+  if (register_may_be_lost(response, code))
+    register_lost(sub);
+  sub->registering = false;
+  if (code == DX_OK) {
+    engine_service_up(call);
+  } else if (code == DX_E_CONFLICT) {
+    if (++run->reg.conflicts >= DX_CONFLICT_TRIES)
+      dx_submission_end(sub, DX_EV_FAIL, DX_E_REFUSED, err.text);
+    else
+      engine_transient(call, &err);
+  } else if (code != DX_E_UNEXPECTED) {
+    engine_failed(call, &err);
+  } else if (!dx_state_is_final(sub->state)) {
+    engine_unexpected(call, &err);
+  }
+  dx_created_release(&created);
+  return code;
+}
+
+static enum dx_code register_start(struct call *call, struct dx_err *err)
+{
+  struct dx_submission *sub = call->sub;
+  struct dx_job *job = sub->job;
+  struct dx_api_file *files = calloc(sub->file_count, sizeof(*files));
+  enum dx_code code;
+  size_t i;
+
+  if (files == NULL)
+    return dx_fail_nomem(err);
+  for (i = 0; i < sub->file_count; i++) {
+    const struct dx_entry *e = &job->documents[sub->files[i].document].entry;
+
+    files[i] = (struct dx_api_file){e->type, e->name};
+  }
+  sub->registering = true;
+  /* Nothing is processed before a file arrives: if a power failure undoes this
+   * write, the unused source expires. */
+  code = engine_write(call->engine, job, dx_job_publish, err);
+  if (code == DX_OK)
+    code = dx_api_create(&call->api, files, sub->file_count, err);
+  if (code != DX_OK) { /* nothing was sent */
+    sub->registering = false;
+    job->dirty = true;
+  }
+  free(files);
+  return code;
+}
+
+void engine_create(struct dx_engine *engine, struct dx_submission *sub)
+{
+  const struct service_state *svc = engine_section_of(engine, sub);
+  struct dx_err err;
+
+  /* Extractions are paid for: check first that results can be delivered. */
+  if (dx_results_prepare(svc->service->results_dir, &err) != DX_OK)
+    engine_local_failure(engine, sub->job, &err);
+  else if (engine_may_send(engine, sub))
+    engine_send(engine_begin_call(engine, sub, register_done), register_start);
+}
