@@ -23,10 +23,20 @@ static enum dx_scope scope_4(const unsigned char a[4])
 
 static enum dx_scope scope_6(const struct in6_addr *a)
 {
+  /* Metadata services of clouds: fd00:ec2::254, fd20:ce::254. */
+  static const struct in6_addr metadata[] = {
+      {{{0xfd, 0x00, 0x0e, 0xc2, [14] = 0x02, [15] = 0x54}}},
+      {{{0xfd, 0x20, 0x00, 0xce, [14] = 0x02, [15] = 0x54}}},
+  };
+  size_t i;
+
   if (IN6_IS_ADDR_V4MAPPED(a))
     return scope_4(a->s6_addr + 12);
   if (IN6_IS_ADDR_UNSPECIFIED(a) || IN6_IS_ADDR_LOOPBACK(a))
     return DX_SCOPE_HOST;
+  for (i = 0; i < sizeof(metadata) / sizeof(metadata[0]); i++)
+    if (IN6_ARE_ADDR_EQUAL(a, &metadata[i]))
+      return DX_SCOPE_LINK;
   return IN6_IS_ADDR_LINKLOCAL(a) || IN6_IS_ADDR_MULTICAST(a)
              ? DX_SCOPE_LINK
              : DX_SCOPE_NETWORK;

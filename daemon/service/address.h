@@ -15,13 +15,14 @@ struct sockaddr;
 enum dx_scope {
   DX_SCOPE_NETWORK, /* anything else, private networks included */
   DX_SCOPE_HOST,    /* the loopback, and the unspecified address */
-  DX_SCOPE_LINK     /* link-local, multicast, broadcast, unknown families */
+  DX_SCOPE_LINK     /* link-local, metadata services, multicast, broadcast,
+                       unknown families */
 };
 
 /* The message for an upload to an address beyond the permitted scope. */
-#define DX_SCOPE_TEXT                                                \
-  "the upload URL has a loopback or link-local address; if this is " \
-  "intended, name its host with StorageHost"
+#define DX_SCOPE_TEXT                                                      \
+  "the upload URL has the address of this computer, of its link, or of a " \
+  "metadata service; if this is intended, name its host with StorageHost"
 
 enum dx_scope dx_address_scope(const struct sockaddr *address);
 

@@ -194,8 +194,9 @@ done
 for url in https://127.0.0.1:631/ https://[::1]/ https://0/ https://2130706433/ \
   https://localhost/ https://169.254.169.254/latest/meta-data/ \
   https://[fe80::1]/ https://[::ffff:169.254.169.254]/ \
+  https://[fd00:ec2::254]/latest/ https://[fd20:ce::254]/ \
   https://storage.localhost:${api##*:}/; do
-  refuses "'$url' is refused" "$url" 'a loopback or link-local address'
+  refuses "'$url' is refused" "$url" 'the address of this computer, of its link'
 done
 is 'not one of them was tried' "$(calls put)" 0
 refuses 'a StorageHost that it is not' https://storage.example/ \

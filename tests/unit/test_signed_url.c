@@ -189,7 +189,8 @@ static void addresses_have_the_scope_of_their_range(void **state)
       {"169.253.1.1", DX_SCOPE_NETWORK},
       {"223.255.0.1", DX_SCOPE_NETWORK},
       {"2001:db8::1", DX_SCOPE_NETWORK},
-      {"fd00:ec2::254", DX_SCOPE_NETWORK},
+      {"fd00:ec2::253", DX_SCOPE_NETWORK},
+      {"fd20:ce::1:254", DX_SCOPE_NETWORK},
       {"::ffff:10.0.0.1", DX_SCOPE_NETWORK},
       {"127.0.0.1", DX_SCOPE_HOST},
       {"127.255.255.254", DX_SCOPE_HOST},
@@ -201,6 +202,8 @@ static void addresses_have_the_scope_of_their_range(void **state)
       {"169.254.169.254", DX_SCOPE_LINK},
       {"224.0.0.251", DX_SCOPE_LINK},
       {"255.255.255.255", DX_SCOPE_LINK},
+      {"fd00:ec2::254", DX_SCOPE_LINK}, /* of Amazon */
+      {"fd20:ce::254", DX_SCOPE_LINK},  /* of Google */
       {"fe80::1", DX_SCOPE_LINK},
       {"febf::1", DX_SCOPE_LINK},
       {"ff02::1", DX_SCOPE_LINK},
