@@ -183,21 +183,24 @@ static enum dx_code token_read_all(const struct dx_token *token, int fd,
                                    struct dx_err *err)
 {
   const char *from = token->source->directive;
+  enum dx_code code = DX_OK;
   char bytes[4096];
   ssize_t n = 1;
 
-  while (n > 0 && text->len <= DX_TOKEN_MAX_BYTES) {
-    enum dx_code code = await(token, fd, until_ms, err);
-
+  while (code == DX_OK && n > 0 && text->len <= DX_TOKEN_MAX_BYTES) {
+    code = await(token, fd, until_ms, err);
     if (code != DX_OK)
-      return code;
+      break;
     n = read(fd, bytes, sizeof(bytes));
     if (n < 0)
-      return dx_fail(err, DX_E_KEY, errno, "cannot read from the %s: %s", from,
+      code = dx_fail(err, DX_E_KEY, errno, "cannot read from the %s: %s", from,
                      strerror(errno));
-    dx_buf_add(text, bytes, (size_t)n);
+    else
+      dx_buf_add(text, bytes, (size_t)n);
   }
   explicit_bzero(bytes, sizeof(bytes));
+  if (code != DX_OK)
+    return code;
   if (text->len > DX_TOKEN_MAX_BYTES)
     return dx_fail(err, DX_E_KEY, 0, "the %s provides more than %d bytes", from,
                    DX_TOKEN_MAX_BYTES);
