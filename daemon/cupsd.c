@@ -110,7 +110,7 @@ static bool post(struct cupsd *cupsd, bool is_request, struct dx_buf *bytes,
 
 static bool is_ok(const struct dx_http_response *response)
 {
-  return response->code == DX_OK && response->status == HTTP_OK;
+  return response->err.code == DX_OK && response->status == HTTP_OK;
 }
 
 static bool is_valid(int64_t asked_ms, int64_t valid_ms)
@@ -242,7 +242,7 @@ static void on_shared(void *ctx, const struct dx_http_response *response)
 
   s->call = NULL;
   if (s->kind == QUEUE) {
-    is_known = response->code == DX_OK; /* even without a URI */
+    is_known = response->err.code == DX_OK; /* even without a URI */
     dx_buf_release(&s->uri);
     if (!dx_queue_read(response->body, response->body_len, &s->uri))
       dx_buf_release(&s->uri);
@@ -266,7 +266,7 @@ static void on_shared(void *ctx, const struct dx_http_response *response)
       if (is_known)
         move_on(q);
       else /* a list may be private */
-        set_answer(q, s->kind == ACTIVE && response->code == DX_OK
+        set_answer(q, s->kind == ACTIVE && response->err.code == DX_OK
                           ? dx_answer_at(DX_ANSWER_ACTIVE, q->place)
                           : DX_ANSWER_NONE);
     }

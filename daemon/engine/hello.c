@@ -284,7 +284,7 @@ static void hello_done(void *ctx, const struct dx_http_response *response)
 
   h->call = NULL;
   engine_release_slot(&h->slot);
-  if (response->code == DX_E_NOT_SENT)
+  if (response->err.code == DX_E_NOT_SENT)
     return; /* waits for the next slot */
   h->response = response;
   h->meaning = dx_read_hello(response, &h->greeting, &h->err);

@@ -94,8 +94,8 @@ enum dx_code dx_judge(enum dx_call_kind call,
   const struct row *row = rows;
   enum dx_code code;
 
-  if (response->code != DX_OK)
-    return dx_fail(err, response->code, response->err.sys_errno, "%s",
+  if (response->err.code != DX_OK)
+    return dx_fail(err, response->err.code, response->err.sys_errno, "%s",
                    response->err.text);
   while (status < row->from || status > row->to)
     row++;

@@ -465,7 +465,6 @@ static void fill_response(struct dx_http_call *call, CURLcode result,
     (void)fail_transfer(call, result, &response->err);
   else if (call->local.code == DX_OK && !is_http)
     (void)dx_fail(&response->err, DX_E_RESPONSE, 0, NOT_HTTP);
-  response->code = response->err.code;
 }
 
 /* Logs host and path; of a query, only that there is one. */
@@ -482,8 +481,8 @@ static void log_call(struct dx_http_call *call,
   dx_log(DX_LOG_DEBUG,
          "%s %.*s%s -> %d%s%s, %.0f ms, sent %" PRId64 ", got %zu bytes",
          call->request.method, (int)len, url, url[len] ? "?..." : "",
-         response->status, response->code != DX_OK ? ", " : "",
-         response->code != DX_OK ? response->err.text : "", seconds * 1000,
+         response->status, response->err.code != DX_OK ? ", " : "",
+         response->err.code != DX_OK ? response->err.text : "", seconds * 1000,
          response->sent_bytes, response->body_len + (size_t)call->sink_bytes);
 }
 

@@ -28,13 +28,13 @@
 #include "daemon/service/address.h"
 
 struct dx_http_response {
-  /* DX_OK: there is a valid status. Otherwise the reason why not: E_NET,
-   * E_CERT, E_PROTOCOL, E_RESPONSE (over a limit, or not HTTP), the code of the
-   * sink or of a failed read, E_NOMEM, E_NOT_SENT (see dx_http_ready). */
-  enum dx_code code;
-  struct dx_err err; /* filled when code is not DX_OK */
-  int status;        /* 0: none, or not valid in HTTP */
-  const char *body;  /* NUL-terminated; "" if the sink received it */
+  /* Its code is DX_OK: there is a valid status. Otherwise the reason why not:
+   * E_NET, E_CERT, E_PROTOCOL, E_RESPONSE (over a limit, or not HTTP), the code
+   * of the sink or of a failed read, E_NOMEM, E_NOT_SENT (see dx_http_ready).
+   */
+  struct dx_err err;
+  int status;       /* 0: none, or not valid in HTTP */
+  const char *body; /* NUL-terminated; "" if the sink received it */
   size_t body_len;
   int64_t date_ms;        /* of the Date header, wall clock; -1 if none */
   int64_t retry_after_ms; /* 0 to 1 h; -1 if none */

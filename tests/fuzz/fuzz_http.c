@@ -48,7 +48,7 @@ static void on_done(void *ctx, const struct dx_http_response *response)
   HOLDS(response->body_len <= DX_RESPONSE_MAX_BYTES &&
         response->body[response->body_len] == '\0');
   (void)!dx_judge(DX_CALL_EXTRACT, response, &err);
-  HOLDS(r->sunk_bytes <= SINK_BYTES || response->code != DX_OK);
+  HOLDS(r->sunk_bytes <= SINK_BYTES || response->err.code != DX_OK);
   r->is_done = true;
 }
 

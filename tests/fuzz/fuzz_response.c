@@ -91,7 +91,7 @@ static void read_as(enum dx_call_kind call,
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
   struct fuzz_input in = {data, size};
-  struct dx_http_response response = {.code = DX_OK};
+  struct dx_http_response response = {.err.code = DX_OK};
   enum dx_call_kind call =
       (enum dx_call_kind)fuzz_number(&in, DX_CALL_KIND_COUNT);
   char *retry_after, *date, *body;

@@ -360,7 +360,7 @@ static void fill(const struct way *way, char *body, struct dx_http_response *a)
   if (way->is_odd && odd->retry_after != NULL)
     a->retry_after_ms = dx_retry_after_ms(odd->retry_after, a->date_ms);
   if (way->is_odd && odd->code != DX_OK) {
-    a->code = dx_fail(&a->err, odd->code, 0, "network failure");
+    (void)dx_fail(&a->err, odd->code, 0, "network failure");
     a->status = odd->status; /* may have come before the failure */
     a->date_ms = -1;
     a->sent_bytes = way->sent ? a->sent_bytes : 0;
@@ -373,8 +373,8 @@ static void finish(struct way *way, struct dx_http_response *a, char *body)
   struct dx_http_request r = way->request;
   struct fixture_call *call = &fixture.calls[way->number];
 
-  if (a->status == 200 && a->code == DX_OK && r.sink != NULL) {
-    a->code = r.sink(r.ctx, body, strlen(body), &a->err);
+  if (a->status == 200 && a->err.code == DX_OK && r.sink != NULL) {
+    (void)r.sink(r.ctx, body, strlen(body), &a->err);
     body[0] = '\0';
   }
   a->body = body;
@@ -405,7 +405,7 @@ static void try_to_send(struct way *way)
                   (way->is_odd ? way->odd.took_ms : 0);
   } else {
     memset(&a, 0, sizeof(a));
-    a.code = dx_fail(&a.err, DX_E_NOT_SENT, 0, "given up");
+    (void)dx_fail(&a.err, DX_E_NOT_SENT, 0, "given up");
     a.date_ms = a.retry_after_ms = -1;
     finish(way, &a, body);
   }

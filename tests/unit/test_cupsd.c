@@ -111,7 +111,7 @@ static void end_call(struct dx_http_call *call, enum dx_code code, int status,
                      ipp_t *ipp)
 {
   struct dx_buf bytes = {0};
-  struct dx_http_response response = {.code = code, .status = status};
+  struct dx_http_response response = {.err.code = code, .status = status};
 
   if (ipp != NULL)
     ipp_bytes(ipp, &bytes);
