@@ -138,9 +138,9 @@ enum dx_code dx_judge(enum dx_call_kind call,
 
 /* Adds what all calls have in common to the request, and starts it. If it has
  * no URL, it is a call of the API. */
-static enum dx_code start(const struct dx_api *api, enum dx_call_kind kind,
-                          const char *id, struct dx_http_request *request,
-                          struct dx_err *err)
+static enum dx_code api_start(const struct dx_api *api, enum dx_call_kind kind,
+                              const char *id, struct dx_http_request *request,
+                              struct dx_err *err)
 {
   struct dx_buf url = {0};
   enum dx_code code;
@@ -178,7 +178,7 @@ enum dx_code dx_api_call(const struct dx_api *api, enum dx_call_kind kind,
 {
   struct dx_http_request request = {.sink = sink};
 
-  return start(api, kind, id, &request, err);
+  return api_start(api, kind, id, &request, err);
 }
 
 enum dx_code dx_api_create(const struct dx_api *api,
@@ -203,8 +203,9 @@ enum dx_code dx_api_create(const struct dx_api *api,
   request.content_type = "application/json";
   request.body = dx_buf_text(&body.text);
   request.body_len = body.text.len;
-  code = dx_buf_ok(&body.text) ? start(api, DX_CALL_CREATE, NULL, &request, err)
-                               : dx_fail_nomem(err);
+  code = dx_buf_ok(&body.text)
+             ? api_start(api, DX_CALL_CREATE, NULL, &request, err)
+             : dx_fail_nomem(err);
   dx_buf_release(&body.text);
   return code;
 }
@@ -221,14 +222,16 @@ enum dx_code dx_api_put(const struct dx_api *api, const char *url,
   enum dx_code code =
       dx_signed_url_check(url, api->service, &request.scope, err);
 
-  return code == DX_OK ? start(api, DX_CALL_PUT, NULL, &request, err) : code;
+  return code == DX_OK ? api_start(api, DX_CALL_PUT, NULL, &request, err)
+                       : code;
 }
 
 /* ---- responses ---- */
 
 /* A success with an invalid body, or out of memory: the caller clears errno
  * before parsing. */
-static enum dx_code not_understood(enum dx_call_kind call, struct dx_err *err)
+static enum dx_code api_not_understood(enum dx_call_kind call,
+                                       struct dx_err *err)
 {
   if (errno == ENOMEM)
     return dx_fail_nomem(err);
@@ -309,7 +312,7 @@ enum dx_code dx_read_hello(const struct dx_http_response *response,
       dx_json_string(dx_json_get(results_of(response, &root), "auth_info"));
   *ret_greeting = greeting != NULL ? strdup(greeting) : NULL;
   if (*ret_greeting == NULL)
-    code = not_understood(DX_CALL_HELLO, err);
+    code = api_not_understood(DX_CALL_HELLO, err);
   dx_json_free(&root);
   return code;
 }
@@ -343,7 +346,7 @@ enum dx_code dx_read_create(const struct dx_http_response *response,
       !copy_strings(dx_json_get(results, "upload_urls"), "url",
                     &ret_created->urls, &ret_created->count) ||
       ret_created->count != count)
-    code = not_understood(DX_CALL_CREATE, err);
+    code = api_not_understood(DX_CALL_CREATE, err);
   else if (has_nul(id))
     code = no_sense(DX_CALL_CREATE, "has a NUL in its id", err);
   for (i = 0; code == DX_OK && i < count; i++) {
@@ -385,7 +388,7 @@ static enum dx_code check_cases(const struct dx_source *source,
   qsort(sorted, source->case_count, sizeof(*sorted), compare_ids);
   for (i = 0; code == DX_OK && i < source->case_count; i++)
     if (!is_id(sorted[i]))
-      code = not_understood(DX_CALL_SOURCE, err);
+      code = api_not_understood(DX_CALL_SOURCE, err);
     else if (has_nul(sorted[i]))
       code = no_sense(DX_CALL_SOURCE, "has a NUL in the id of a case", err);
     else if (i > 0 && strcmp(sorted[i - 1], sorted[i]) == 0)
@@ -427,7 +430,7 @@ enum dx_code dx_read_source(const struct dx_http_response *response,
        (!dx_json_is_array(cases) || dx_json_count(cases) > DX_CASES_MAX ||
         !copy_strings(cases, NULL, &ret_source->case_ids,
                       &ret_source->case_count))))
-    code = not_understood(DX_CALL_SOURCE, err);
+    code = api_not_understood(DX_CALL_SOURCE, err);
   else if (id != NULL && !dx_json_is_null(id) &&
            (dx_json_string(id) == NULL ||
             strcmp(dx_json_string(id), source_id) != 0))
@@ -484,7 +487,7 @@ enum dx_code dx_check_result(FILE *in, const char *source_id,
   status = dx_json_string(dx_json_get(results, "status"));
   if (count_members(root, "results") != 1 || status == NULL ||
       strcmp(status, "complete") != 0 || count_members(results, "status") != 1)
-    code = not_understood(DX_CALL_EXTRACT, err);
+    code = api_not_understood(DX_CALL_EXTRACT, err);
   else if (!is_about(results, "id", case_id))
     code = no_sense(DX_CALL_EXTRACT, "is about another case", err);
   else if (!is_about(results, "source_id", source_id))

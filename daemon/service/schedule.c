@@ -210,7 +210,7 @@ struct dx_latency {
 };
 
 /* False if it is not what dx_poll_learn() makes. */
-static bool is_plausible(const struct dx_poll_history *history)
+static bool schedule_is_plausible(const struct dx_poll_history *history)
 {
   size_t i;
 
@@ -235,7 +235,7 @@ struct dx_latency *dx_latency_new(int history_dirfd, const char *host, int port)
   (void)dx_history_read(history_dirfd, latency->name, TIMES_VERSION,
                         latency->history, sizeof(latency->history));
   for (i = 0; i < DX_PHASE_COUNT; i++)
-    if (!is_plausible(&latency->history[i]))
+    if (!schedule_is_plausible(&latency->history[i]))
       memset(latency->history, 0, sizeof(latency->history));
   return latency;
 }

@@ -113,9 +113,9 @@ static enum dx_code token_read_key(struct dx_token *token, struct dx_err *err)
 
 /* Sets the token, which must be visible ASCII, as an Authorization header
  * requires; `instead` is what the source provides otherwise. */
-static enum dx_code set_text(struct dx_token *token, const char *text,
-                             size_t len, const char *instead,
-                             struct dx_err *err)
+static enum dx_code token_set_text(struct dx_token *token, const char *text,
+                                   size_t len, const char *instead,
+                                   struct dx_err *err)
 {
   size_t i = 0;
 
@@ -139,7 +139,7 @@ static enum dx_code take_bare(struct dx_token *token, const char *text,
   if (text[len + strspn(text + len, BLANKS)] != '\0')
     return dx_fail(err, DX_E_KEY, 0, "the %s provides more than one token",
                    token->source->directive);
-  return set_text(token, text, len, "no token", err);
+  return token_set_text(token, text, len, "no token", err);
 }
 
 static enum dx_code token_read_file(struct dx_token *token, struct dx_err *err)
@@ -257,8 +257,9 @@ static enum dx_code take_json(struct dx_token *token, const char *bytes,
   const char *text = dx_json_string(dx_json_get(json, "token"));
   const char *expires = dx_json_string(dx_json_get(json, "expires"));
   int64_t until = expires != NULL ? dx_parse_time(expires) : -1;
-  enum dx_code code = set_text(token, text, text != NULL ? strlen(text) : 0,
-                               "JSON without a token", err);
+  enum dx_code code =
+      token_set_text(token, text, text != NULL ? strlen(text) : 0,
+                     "JSON without a token", err);
 
   if (until >= 0)
     set_life(token, until - dx_wall_ms());
