@@ -2,8 +2,7 @@
 #
 # filter.sh - the processor time of a document in todocextract, qpdf, and
 # pdftopdf, which CUPS runs in other queues. All three take turns, each in one
-# run per round; what is shown are medians. The limit is computed from the
-# median of qpdf in the same run:
+# run per round. The limit, computed from qpdf in the same round:
 #
 #   text      2.2 times `qpdf in out`
 #   pictures  2 times `qpdf --stream-data=preserve in out`, and 4 ms for each MB
@@ -38,29 +37,18 @@ sample() # LABEL COMMAND...: a line each in LABEL.cpu and LABEL.mib
   peak_mib >> "$label.mib"
 }
 
-median() # FILE
+rows() # DOCUMENT FACTOR MS_MORE: from the samples; without a limit: "-"
 {
-  sort -g "$1" | awk '{ v[NR] = $1 }
-    END { print NR % 2 ? v[(NR + 1) / 2] : (v[NR / 2] + v[NR / 2 + 1]) / 2 }'
-}
-
-table() # DOCUMENT FACTOR MS_MORE: a row from the samples
-{
-  local name
-  for name in ours qpdf pdftopdf; do
-    echo "$name $(median "$dir/$name.cpu") $(median "$dir/$name.mib")"
-  done | awk -v what="$1" -v factor="$2" -v more="$3" '
-    { ms[$1] = $2; mib[$1] = $3 }
-    END {
-      limit = factor == "-" ? 0 : factor * ms["qpdf"] + more
-      printf "%-22s%9.0f%9.0f%9.0f%8.2f", what, ms["ours"], ms["qpdf"],
-        ms["pdftopdf"], ms["ours"] / ms["qpdf"]
-      if (limit > 0)
-        printf "%9.0f%7.2f", limit, ms["ours"] / limit
-      else
-        printf "%9s%7s", "-", "-"
-      printf "%7.0f%6.0f%9.0f\n", mib["ours"], mib["qpdf"], mib["pdftopdf"]
-    }'
+  row "$1" ms "$dir/ours.cpu" "$dir/qpdf.cpu" qpdf ''
+  if [ "$2" != - ]; then
+    awk -v factor="$2" -v more="$3" '{ print factor * $1 + more }' \
+      "$dir/qpdf.cpu" > "$dir/limit"
+    row '    and the limit' ms "$dir/ours.cpu" "$dir/limit" \
+      "$2 x qpdf + $3 ms" '<= 1'
+  fi
+  row '    and pdftopdf' ms "$dir/ours.cpu" "$dir/pdftopdf.cpu" pdftopdf ''
+  row '    peak memory' MiB "$dir/ours.mib" "$dir/qpdf.mib" qpdf ''
+  row '    and pdftopdf' MiB "$dir/ours.mib" "$dir/pdftopdf.mib" pdftopdf ''
   rm -f "$dir"/*.cpu "$dir"/*.mib
 }
 
@@ -78,29 +66,28 @@ document() # NAME FILE ROUNDS FACTOR MS_MORE [OPTION OF QPDF]
     sample pdftopdf "$pdftopdf" 1 user title 1 '' "$2"
   done
   rm "$dir/out.pdf"
-  table "$1" "$4" "$5"
+  rows "$1" "$4" "$5"
 }
 
 scans() # KIND MB ROUNDS
 {
   local pages mb
   read -r pages mb < <("$helpers/scans" "$1" "$2" "$dir/scans.pdf")
-  document "$pages scans, $1" "$dir/scans.pdf" "$3" 2 $((mb * 4)) \
+  document "  scans, $1: $pages" "$dir/scans.pdf" "$3" 2 $((mb * 4)) \
     --stream-data=preserve
   rm "$dir/scans.pdf"
 }
 
-printf '\n%-22s%27s%8s%16s%22s\n' "processor time" 'ms: ours, qpdf, pdftopdf' \
-  '/ qpdf' 'limit, of it' 'MiB: the same three'
+echo 'processor time of the filter'
 for _ in $(seq "$(size 15 1)"); do
   sample ours "$build/todocextract" --version
   sample qpdf qpdf --version
   sample pdftopdf "$pdftopdf" # without arguments it ends at once
 done
-table 'only started' - 0
+rows '  only started' -
 for n in 1 10 $(size "200 2000" ""); do
   text_pages "$dir/text.pdf" "$n"
-  document "$n of text" "$dir/text.pdf" "$(size $((n < 200 ? 15 : n < 2000 ? 7 : 3)) 1)" \
+  document "  pages of text: $n" "$dir/text.pdf" "$(size $((n < 200 ? 15 : n < 2000 ? 7 : 3)) 1)" \
     2.2 0
 done
 for kind in dct flate ccitt; do scans "$kind" "$(size 100 5)" "$(size 3 1)"; done

@@ -1,7 +1,7 @@
 /*
  * first-byte.c - how long a program takes until the first byte of its request
- * arrives. It is a server that starts its own clients. It sends no response,
- * and does not parse HTTP; first_byte.sh interprets the times.
+ * arrives. It is a server that starts its own clients, and does not parse HTTP;
+ * first_byte.sh interprets the times.
  *
  * usage: first-byte CONFIG INPUT RUNS LABEL PROGRAM ARGUMENT...
  *
@@ -15,13 +15,16 @@
  *         to CONFIG.log; it is waited for until it is ready.
  *
  * "@URL@" and "@RUN@" in the arguments become our address and the number of
- * the run. Prints a line "LABEL START END" per run, seconds of wall time:
- * strace uses the same clock. The program is then ended by SIGTERM.
+ * the run. All runs but the last get a response, a refusal, which leaves the
+ * connection open; it is waited for until the program has ended. The last one
+ * gets none, and is ended by SIGTERM. Prints "LABEL START END" of it, seconds
+ * of wall time: strace uses the same clock.
  */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -36,6 +39,7 @@
 #define ARGUMENTS_MAX 64
 #define LOOK_US 50
 #define PAUSE_US 300000 /* the shared rate must not delay the next run */
+#define SILENCE_MS 100  /* a request is complete */
 
 static void die(const char *step)
 {
@@ -183,21 +187,51 @@ static void end(pid_t pid)
   (void)waitpid(pid, NULL, 0);
 }
 
-static double wait_for_byte(int listener)
+/* Of the last connection, or of a new one. */
+static double wait_for_byte(int listener, int *connection)
 {
+  struct pollfd fds[2] = {{.fd = *connection, .events = POLLIN},
+                          {.fd = listener, .events = POLLIN}};
   char byte;
-  int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
-  double t;
 
-  if (fd < 0 || recv(fd, &byte, 1, 0) != 1)
-    die("receive");
-  t = now();
-  (void)close(fd);
-  return t;
+  for (;;) {
+    if (poll(fds, 2, -1) < 0)
+      die("poll");
+    if (fds[0].revents != 0 && recv(*connection, &byte, 1, 0) == 1)
+      break;
+    if (fds[0].revents != 0) { /* it was closed */
+      (void)close(*connection);
+      fds[0].fd = *connection = -1;
+    } else if (fds[1].revents != 0) {
+      if (*connection >= 0)
+        (void)close(*connection);
+      *connection = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
+      if (*connection < 0)
+        die("accept");
+      fds[0].fd = *connection;
+    }
+  }
+  return now();
 }
 
+static void refuse(int connection)
+{
+  static const char response[] = "HTTP/1.1 422 Unprocessable Content\r\n"
+                                 "Content-Type: application/json\r\n"
+                                 "Content-Length: 2\r\n\r\n{}";
+  struct pollfd fd = {.fd = connection, .events = POLLIN};
+  char bytes[4096];
+
+  while (poll(&fd, 1, SILENCE_MS) > 0)
+    if (recv(connection, bytes, sizeof(bytes), 0) <= 0)
+      die("receive");
+  if (send(connection, response, strlen(response), 0) < 0)
+    die("send");
+}
+
+/* Prints nothing without a label. */
 static void run_once(const char *label, const char *input, char **argv,
-                     const char *url, int run, int listener)
+                     const char *url, int run, int listener, int *connection)
 {
   double begin, arrived;
   int pipe_fds[2] = {-1, -1};
@@ -215,16 +249,21 @@ static void run_once(const char *label, const char *input, char **argv,
     begin = now();
     (void)close(pipe_fds[1]);
   }
-  arrived = wait_for_byte(listener);
-  printf("%s %.6f %.6f\n", label, begin, arrived);
-  end(pid);
+  arrived = wait_for_byte(listener, connection);
+  if (label == NULL) {
+    refuse(*connection);
+    (void)waitpid(pid, NULL, 0);
+  } else {
+    printf("%s %.6f %.6f\n", label, begin, arrived);
+    end(pid);
+  }
   (void)usleep(PAUSE_US);
 }
 
 int main(int argc, char **argv)
 {
   char url[64];
-  int listener, i;
+  int listener, connection = -1, i;
   pid_t docextractd;
 
   if (argc < 6) {
@@ -237,7 +276,8 @@ int main(int argc, char **argv)
   add_to_config(argv[1], url);
   docextractd = start_docextractd(argv[1]);
   for (i = 1; i <= atoi(argv[3]); i++)
-    run_once(argv[4], argv[2], argv + 5, url, i, listener);
+    run_once(i < atoi(argv[3]) ? NULL : argv[4], argv[2], argv + 5, url, i,
+             listener, &connection);
   if (docextractd > 0)
     end(docextractd);
   return 0;

@@ -24,12 +24,13 @@ EXTRA_DIST += tests/bench/cpu.sh tests/bench/curl-jq.sh \
 	tests/bench/first_call.sh tests/bench/hosts.sh tests/bench/lag.sh \
 	tests/bench/large.sh tests/bench/lib.sh tests/bench/many.sh \
 	tests/bench/queue.sh tests/bench/run.sh tests/bench/size.sh \
-	tests/bench/throughput.sh
+	tests/bench/thousand.sh tests/bench/throughput.sh
 
 bench: all tests/bench/first-byte$(EXEEXT) tests/bench/measure$(EXEEXT) \
 	tests/bench/get$(EXEEXT) tests/bench/hosts$(EXEEXT) \
 	tests/bench/lag$(EXEEXT) \
 	tests/bench/scans$(EXEEXT) \
-	tests/crash/preload.so tests/helper/sealed$(EXEEXT)
+	tests/crash/preload.so tests/helper/sealed$(EXEEXT) \
+	tests/it/docextract-quick$(EXEEXT)
 	@DX_BUILD=$(abs_builddir) $(srcdir)/tests/bench/run.sh
 .PHONY: bench

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 #
-# run.sh - all benchmarks in one table, about ten minutes. Needs curl, jq, gs,
+# run.sh - all benchmarks in one table, about twenty minutes. Needs curl, jq, gs,
 # qpdf, 2 GiB of free space in TMPDIR and 1 GiB of memory in /dev/shm; strace
-# for the share of fsync. lib.sh says how the figures are made; nothing here is
+# for system calls. lib.sh says how the figures are made; nothing here is
 # a test. Finds the programs in $DX_BUILD (default: the top of the tree); `make
 # bench` builds and runs.
 set -u
@@ -34,7 +34,7 @@ printf '%s: %s; %s, %s, %s\n\n' "$tmp" "$(file_system)" \
 
 export DX_BENCH_HEADING=
 status=0
-for name in throughput large cpu first_byte first_call many queue disk \
+for name in throughput large cpu first_byte first_call many queue thousand disk \
   filter lag hosts; do
   "$here/$name.sh" || {
     echo "bench: $name could not be measured" >&2

@@ -12,19 +12,6 @@ quick=$build/tests/it
 [ ! -d /run/systemd/system ] || leave_out_all \
   'docextractd on demand' 'run it in a container without systemd'
 
-# "ID HOW": the process that docextractd's greeting names; empty: none runs.
-greeting()
-{
-  perl -MIO::Socket::UNIX -e '$s = IO::Socket::UNIX->new($ARGV[0]) or exit;
-    $_ = <$s>; print join(" ", (split)[3, 4])' "$spool/docextractd.sock"
-}
-demanded() { greeting | sed -n 's/ demand$//p'; }
-end_demanded()
-{
-  local pid
-  pid=$(demanded)
-  [ -z "$pid" ] || kill -KILL "$pid"
-}
 trap 'end_demanded; finish' EXIT
 
 once() { is "$t: sent once" "$(calls create) $(calls put) $(n_results)" "$1 $1 $1"; }

@@ -193,6 +193,20 @@ start_daemon()
     give_up "docextractd starts: $(cat "$dir/daemon.new")"
 }
 
+# "ID HOW": the process that docextractd's greeting names; empty: none runs.
+greeting()
+{
+  perl -MIO::Socket::UNIX -e '$s = IO::Socket::UNIX->new($ARGV[0]) or exit;
+    $_ = <$s>; print join(" ", (split)[3, 4])' "$spool/docextractd.sock"
+}
+demanded() { greeting | sed -n 's/ demand$//p'; }
+end_demanded()
+{
+  local pid
+  pid=$(demanded)
+  [ -z "$pid" ] || kill -KILL "$pid"
+}
+
 # The command, with our configuration.
 dx() { CUPS_SERVERBIN=$cups/bin "$docextract" -c "$config" "$@"; }
 
