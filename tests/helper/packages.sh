@@ -11,8 +11,9 @@ poppler-utils fonts-dejavu-core jq curl openssl mandoc"
 test_packages="xz-utils clang-format codespell git python3 python3-jsonschema
 dbus-daemon"
 # What only ./test.sh --long runs: tests/long/tidy.sh, valgrind.sh, metrics.sh,
-# and fhir.sh.
-long_packages="clang-tidy valgrind prometheus python3-hl7"
+# fhir.sh, and network.sh.
+long_packages="clang-tidy valgrind prometheus python3-hl7 avahi-daemon
+cups-browsed iproute2"
 # Packages of others have node and npm in one.
 command -v npm > /dev/null || long_packages+=" nodejs npm"
 # Programs to print from, and a desktop. Without them tests/it/office.sh,

@@ -6,6 +6,7 @@ EXTRA_DIST += tests/long/bench.sh tests/long/large.sh tests/long/analyzer.h test
 	tests/long/documents.sh tests/long/faults.sh tests/long/fhir.sh \
 	tests/long/kills.sh \
 	tests/long/hostile.sh tests/long/metrics.sh tests/long/model.sh \
+	tests/long/network.sh \
 	tests/long/rules.yml \
 	tests/long/packages.sh tests/long/power.sh tests/long/rate.sh \
 	tests/long/release.sh \
