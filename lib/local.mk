@@ -24,7 +24,7 @@ libdx_a_SOURCES = \
 	lib/spool/counters.c \
 	lib/spool/counters.h \
 	lib/spool/filename.c lib/spool/filename.h lib/spool/job.c \
-	lib/spool/job.h lib/spool/journal.c lib/spool/manifest.c \
+	lib/spool/job.h lib/spool/journal.c \
 	lib/spool/merge.c lib/spool/merge.h \
 	lib/spool/permission.c lib/spool/permission.h \
 	lib/spool/results.c lib/spool/results.h lib/spool/retention.c \

@@ -209,25 +209,14 @@ static void name_of(ipp_attribute_t *uri, char name[DX_QUEUE_BYTES],
   *ret_is_class = strncmp(path, "/classes/", 9) == 0;
 }
 
-/* job-printer-uri-actual is the member of the class that was chosen last. It
- * stays when the job is moved elsewhere, so it is used only with a class. */
-static void read_queue(ipp_t *response, struct dx_print_job *job)
-{
-  ipp_attribute_t *actual =
-      ippFindAttribute(response, "job-printer-uri-actual", IPP_TAG_URI);
-
-  name_of(ippFindAttribute(response, "job-printer-uri", IPP_TAG_URI),
-          job->queue, &job->is_class);
-  if (job->is_class && actual != NULL)
-    name_of(actual, job->queue, &job->is_class);
-}
-
 static void read_job(ipp_t *response, const char *uuid,
                      struct dx_print_job *ret_job)
 {
   ipp_attribute_t *its = ippFindAttribute(response, "job-uuid", IPP_TAG_URI);
   ipp_attribute_t *said =
       ippFindAttribute(response, "job-printer-state-message", IPP_TAG_TEXT);
+  ipp_attribute_t *actual =
+      ippFindAttribute(response, "job-printer-uri-actual", IPP_TAG_URI);
   int created = integer_of(response, "time-at-creation", IPP_TAG_INTEGER);
   int state = integer_of(response, "job-state", IPP_TAG_ENUM);
 
@@ -244,7 +233,12 @@ static void read_job(ipp_t *response, const char *uuid,
   /* cupsd's message, for any filter of the job. */
   ret_job->filter_failed =
       said != NULL && strcmp(ippGetString(said, 0, NULL), "Filter failed") == 0;
-  read_queue(response, ret_job);
+  name_of(ippFindAttribute(response, "job-printer-uri", IPP_TAG_URI),
+          ret_job->queue, &ret_job->is_class);
+  /* The member of the class that was chosen last. It stays when the job is
+   * moved elsewhere, so it is used only with a class. */
+  if (ret_job->is_class && actual != NULL)
+    name_of(actual, ret_job->queue, &ret_job->is_class);
 }
 
 /* A response of NULL: cupsd did not answer. */

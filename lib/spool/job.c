@@ -210,14 +210,6 @@ static void enter(struct dx_submission *sub, enum dx_state from)
   }
 }
 
-/* True if the service will report it again: a resumed job whose upload may have
- * landed starts with a GET. */
-static bool is_reported_again(enum dx_event event)
-{
-  return event == DX_EV_PUT_ALL || event == DX_EV_SEEN_PENDING ||
-         event == DX_EV_SEEN_PROCESSING || event == DX_EV_SEEN_COMPLETE;
-}
-
 enum dx_code dx_submission_apply(struct dx_submission *sub, enum dx_event event,
                                  struct dx_err *err)
 {
@@ -244,7 +236,10 @@ enum dx_code dx_submission_apply(struct dx_submission *sub, enum dx_event event,
       sub->start_overs = 0;
       sub->reregistrations = 0;
     }
-    if (is_reported_again(event))
+    /* The service will report these again: a resumed job whose upload may have
+     * landed starts with a GET. */
+    if (event == DX_EV_PUT_ALL || event == DX_EV_SEEN_PENDING ||
+        event == DX_EV_SEEN_PROCESSING || event == DX_EV_SEEN_COMPLETE)
       sub->job->behind = true;
     else
       sub->job->dirty = true;

@@ -28,7 +28,6 @@
 #include "lib/spool/state.h"
 
 #define DX_KEY_BYTES 33 /* 32 hex digits and NUL */
-#define DX_RUN_BYTES 17 /* 16 hex digits and NUL */
 #define DX_RECEIPT_BYTES (DX_KEY_BYTES + DX_RUN_BYTES) /* KEY.RUN and NUL */
 #define DX_JOB_PATH_BYTES 64
 
@@ -81,22 +80,6 @@ struct dx_job;
 struct dx_drive;
 struct cJSON;
 struct dx_json_out;
-
-/*
- * What is known about the print job whose backend committed the documents. A
- * submitted job has only a run.
- */
-struct dx_print {
-  char run[DX_RUN_BYTES]; /* names the receipt; "" before the commit */
-  char *cupsd; /* which cupsd started the run (dx_cupsd_name()); NULL: none */
-  enum dx_backend backend; /* the state of the last run's backend */
-  enum dx_final final;     /* the last final answer of cupsd */
-  bool known_later;        /* a later cupsd has known the print job */
-  bool decided;   /* the administrator decided to send; until the next run */
-  bool undecided; /* the administrator must decide */
-  int64_t unclear_ms; /* wall: since when cupsd has hidden the print job or not
-                         answered; 0: neither */
-};
 
 struct dx_submission {
   struct dx_job *job;

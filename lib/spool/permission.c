@@ -4,7 +4,6 @@
 #include "lib/spool/permission.h"
 
 #include "lib/base/words.h"
-#include "lib/spool/job.h"
 
 /* Additional rows: answers with another meaning after earlier ones. */
 enum {

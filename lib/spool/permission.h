@@ -50,6 +50,24 @@ enum dx_final {
       DX_FINAL_COUNT
 };
 
+#define DX_RUN_BYTES 17 /* 16 hex digits and NUL */
+
+/*
+ * What is known about the print job whose backend committed the documents. A
+ * submitted job has only a run.
+ */
+struct dx_print {
+  char run[DX_RUN_BYTES]; /* names the receipt; "" before the commit */
+  char *cupsd; /* which cupsd started the run (dx_cupsd_name()); NULL: none */
+  enum dx_backend backend; /* the state of the last run's backend */
+  enum dx_final final;     /* the last final answer of cupsd */
+  bool known_later;        /* a later cupsd has known the print job */
+  bool decided;   /* the administrator decided to send; until the next run */
+  bool undecided; /* the administrator must decide */
+  int64_t unclear_ms; /* wall: since when cupsd has hidden the print job or not
+                         answered; 0: neither */
+};
+
 /* name, word for logs */
 #define DX_PERMISSIONS(X)                                 \
   X(SEND, "send")                                         \
@@ -74,8 +92,6 @@ struct dx_permission_facts {
   bool decided;     /* the administrator decided to send */
   int64_t unclear_for_ms;
 };
-
-struct dx_print; /* job.h */
 
 /* Pure. */
 enum dx_permission dx_permission(const struct dx_permission_facts *facts);

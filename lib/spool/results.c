@@ -1,6 +1,6 @@
 /*
- * results.c - names in the results directory, and the only code that writes
- * there.
+ * results.c - names in the results directory, the text of manifests, and the
+ * only code that writes there.
  */
 #include "lib/spool/results.h"
 
@@ -15,8 +15,12 @@
 
 #include "lib/base/buf.h"
 #include "lib/base/fs.h"
+#include "lib/base/json.h"
 #include "lib/base/log.h"
 #include "lib/base/policy.h"
+#include "lib/spool/sentence.h"
+
+#define MANIFEST_SCHEMA 2
 
 #define ID_MAX 128 /* bytes of an id that goes into a name as it is */
 #define ID_CUT 40  /* of a longer one, before the 64 of its SHA-256 */
@@ -230,6 +234,99 @@ enum dx_code dx_result_deliver(const struct dx_submission *sub, size_t index,
 
 /* ---- manifests ---- */
 
+static void manifest_put_case(struct dx_json_out *out,
+                              const struct dx_submission *sub,
+                              const struct dx_case *c)
+{
+  char *file = dx_result_name(sub->source_id, c->id);
+
+  out->text.failed |= file == NULL;
+  dx_json_open(out, NULL, '{');
+  dx_json_put_string(out, "case_id", c->id);
+  dx_json_put_string(out, "file", file);
+  dx_json_put_int(out, "bytes", c->bytes);
+  dx_json_put_string(out, "sha256", c->sha256);
+  dx_json_put_bool(out, "empty", c->is_empty);
+  dx_json_close(out, '}');
+  free(file);
+}
+
+char *dx_manifest_text(const struct dx_submission *sub)
+{
+  const struct dx_job *job = sub->job;
+  bool good = sub->state == DX_ST_COMPLETE || sub->state == DX_ST_EXTRACTED;
+  /* A source without cases is extracted when it is complete. */
+  int64_t extracted_at =
+      sub->extracted_at != 0 ? sub->extracted_at : sub->complete_at;
+  struct dx_json_out out = {.pretty = true};
+  size_t i;
+
+  dx_json_open(&out, NULL, '{');
+  dx_json_put_int(&out, "schema", MANIFEST_SCHEMA);
+  dx_json_put_string(&out, "outcome", good ? "extracted" : "failed");
+  dx_json_put_bool(&out, "final", good || dx_state_is_settled(sub->state));
+  dx_json_put_string(&out, "reason_code",
+                     good ? NULL : dx_submission_reason_code(sub));
+  dx_json_put_string(&out, "reason", good ? NULL : sub->reason);
+  dx_json_put_string(&out, "service", dx_submission_section(sub));
+  dx_json_put_string(&out, "source_id", sub->source_id);
+  dx_json_open(&out, "job", '{');
+  dx_json_put_string(&out, "key", job->key);
+  dx_json_put_string(&out, "queue", job->queue);
+  dx_json_put_string(&out, "id", job->cups_id);
+  dx_json_put_string(&out, "uuid", job->uuid);
+  dx_json_put_string(&out, "user", job->user);
+  dx_json_put_string(&out, "title", job->title);
+  dx_json_put_string(&out, "host", job->host);
+  dx_json_put_int(&out, "documents", (int64_t)job->document_count);
+  dx_json_close(&out, '}');
+  dx_json_open(&out, "files", '[');
+  for (i = 0; i < sub->file_count; i++) {
+    size_t document = sub->files[i].document;
+    const struct dx_entry *entry = &job->documents[document].entry;
+
+    dx_json_open(&out, NULL, '{');
+    dx_json_put_int(&out, "document", (int64_t)document + 1);
+    dx_json_put_string(&out, "name", entry->name);
+    dx_json_put_string(&out, "content_type", entry->type);
+    dx_json_put_int(&out, "pages", entry->pages);
+    dx_json_put_int(&out, "bytes", entry->length);
+    dx_json_put_string(&out, "sha256", entry->sha256);
+    dx_json_close(&out, '}');
+  }
+  dx_json_close(&out, ']');
+  dx_json_open(&out, "cases", '[');
+  for (i = 0; good && i < sub->case_count; i++)
+    manifest_put_case(&out, sub, &sub->cases[i]);
+  dx_json_close(&out, ']');
+  dx_json_open(&out, "times", '{');
+  dx_json_put_time(&out, "received_at", job->received_at);
+  dx_json_put_time(&out, "uploaded_at", sub->uploaded_at);
+  dx_json_put_time(&out, "complete_at", sub->complete_at);
+  dx_json_put_time(&out, "extracted_at", good ? extracted_at : 0);
+  dx_json_put_time(&out, "failed_at", sub->failed_at);
+  dx_json_close(&out, '}');
+  dx_json_close(&out, '}');
+  return dx_buf_take(&out.text);
+}
+
+/* Searches for the key in quotes, which JSON cannot contain inside a string. No
+ * parser is needed, and the file may contain anything. */
+static bool manifest_is_of(const struct dx_job *job, int dirfd,
+                           const char *name)
+{
+  struct dx_buf text = {0};
+  char key[DX_KEY_BYTES + 2];
+  bool is_of_it;
+
+  (void)snprintf(key, sizeof(key), "\"%s\"", job->key);
+  is_of_it =
+      dx_fs_read(dirfd, name, DX_JOURNAL_MAX_BYTES, &text, NULL) == DX_OK &&
+      strstr(dx_buf_text(&text), key) != NULL;
+  dx_buf_release(&text);
+  return is_of_it;
+}
+
 /* The name of the manifest; NULL when out of memory. If another service has
  * used the same ids, it is that of a manifest without a source, because job
  * keys are unique. */
@@ -238,7 +335,7 @@ static char *name_there(const struct dx_submission *sub, int dirfd)
   char *name = dx_manifest_name(sub);
 
   if (name == NULL || sub->source_id == NULL || !has_our_file(dirfd, name) ||
-      dx_manifest_is_of(sub->job, dirfd, name))
+      manifest_is_of(sub->job, dirfd, name))
     return name;
   free(name);
   return sourceless_name(sub);

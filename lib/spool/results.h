@@ -31,9 +31,6 @@ char *dx_manifest_name(const struct dx_submission *sub);
  * it has the same bytes if it is delivered again after a crash. */
 char *dx_manifest_text(const struct dx_submission *sub);
 
-/* True if the file is a manifest of this job. */
-bool dx_manifest_is_of(const struct dx_job *job, int dirfd, const char *name);
-
 /* Removes temporary files of writers that were killed. */
 void dx_results_sweep(const char *path);
 
