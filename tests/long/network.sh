@@ -56,7 +56,7 @@ END
     mount --bind "$d/shadow" /etc/shadow
 }
 
-start_service() # COMMAND...
+start_service() # PROGRAM...: no function, whose program would outlive it
 {
   "$@" >> "$dir/services.log" 2>&1 &
   services+=($!)
@@ -94,13 +94,13 @@ start_computers()
     on_ward ip addr add 192.0.2.2/24 dev eth0 && on_ward ip link set eth0 up ||
     give_up 'a network connects them'
   start_services charts
-  start_services ward on_ward
+  start_services ward nsenter -t "$ward" -n -m -u
 }
 
 end_computers()
 {
   local p status=$?
-  for p in "${services[@]}"; do kill "$p" 2> /dev/null; done
+  for p in "${services[@]}"; do end_process "$p"; done
   return $status
 }
 trap 'end_computers; finish' EXIT
