@@ -135,6 +135,12 @@ static void leave_if_wanted(struct attend *a)
 
 /* ---- messages of docextractd ---- */
 
+static void attend_keep_sentence(struct backend *b,
+                                 const struct dx_message *message)
+{
+  (void)snprintf(b->sentence, sizeof(b->sentence), "%s", message->text);
+}
+
 static void attend_on_message(struct attend *a,
                               const struct dx_message *message)
 {
@@ -167,7 +173,7 @@ static void attend_on_message(struct attend *a,
                           message->words[0]);
     break;
   case DX_VERB_SENTENCE:
-    (void)snprintf(b->sentence, sizeof(b->sentence), "%s", message->text);
+    attend_keep_sentence(b, message);
     break;
   case DX_VERB_FAILURES:
     if (dx_message_number(message, 0, &n) && n > 0)
@@ -207,8 +213,8 @@ static enum dx_answer ask_cupsd(const struct backend *b)
   return job.answer;
 }
 
-/* Sends `ended`, and waits for the response. If the connection breaks,
- * docextractd asks cupsd instead. */
+/* Sends `ended`, and waits for the response, with the sentence for the print
+ * job. If the connection breaks, docextractd asks cupsd instead. */
 static void say_ended(struct attend *a, enum dx_answer answer)
 {
   int64_t until_ms = dx_monotonic_ms() + ANSWER_MS;
@@ -222,7 +228,8 @@ static void say_ended(struct attend *a, enum dx_answer answer)
   while ((left_ms = until_ms - dx_monotonic_ms()) > 0 &&
          dx_channel_await(&a->channel, (int)left_ms, &message, &err) == DX_OK &&
          message.verb != DX_VERB_GONE)
-    ;
+    if (message.verb == DX_VERB_SENTENCE)
+      attend_keep_sentence(a->b, &message);
 }
 
 /* Waits for the next event, and handles it. */
@@ -268,6 +275,7 @@ enum dx_code backend_attend(struct backend *b, struct dx_err *err)
   struct attend a = {.b = b, .channel = DX_CHANNEL_NONE, .here = true};
 
   b->attended = true;
+  status_stored();
   while (!a.over && !term_came())
     take_turn(&a);
   if (term_came() && (!a.over || b->left)) {

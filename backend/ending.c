@@ -132,6 +132,9 @@ void backend_end(struct backend *b, enum dx_code code, const struct dx_err *err)
     report_success(b);
   else if (code != DX_E_STOPPED)
     report_failure(b, code, err);
+  else if (b->sentence[0] != '\0')
+    /* Held, canceled, or moved: cupsd ignores INFO lines now. */
+    status_say("WARNING", "%s", b->sentence);
   status_end(b->left && b->overdue ? DX_E_OVERDUE : code, b->failures > 0,
              b->undecided > 0);
   dx_job_free(&b->job);

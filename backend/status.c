@@ -113,6 +113,11 @@ static const char *elapsed(int64_t since_ms, char text[32])
   return text;
 }
 
+void status_stored(void)
+{
+  status_say("INFO", "%s", DX_SAY_HERE);
+}
+
 static void show_upload(int percent)
 {
   if (percent == last_percent ||
@@ -121,15 +126,26 @@ static void show_upload(int percent)
     return;
   last_percent = percent;
   status_say("ATTR", "job-media-progress=%d", percent);
-  status_say("INFO", DX_SAY_UPLOADING, percent);
+  status_say("INFO", DX_SAY_HERE " (%d%% sent)", percent);
+}
+
+/* The sentence, with the time since then; 0: without. */
+static void show_wait(enum dx_code code, bool here, int64_t since_ms)
+{
+  char text[DX_SENTENCE_BYTES], time[32];
+
+  last_percent = -1; /* the upload is shown again */
+  dx_wait_sentence(code, here, text);
+  if (since_ms != 0)
+    status_say("INFO", "%s (%s)", text, elapsed(since_ms, time));
+  else
+    status_say("INFO", "%s", text);
 }
 
 void status_note(const struct dx_note *note, bool here)
 {
-  const char *place = here ? DX_SAY_HERE : DX_SAY_THERE;
-  char what[DX_SENTENCE_BYTES], text[2 * DX_SENTENCE_BYTES], time[32];
+  char text[DX_SENTENCE_BYTES];
 
-  dx_sentence(note->code, NULL, what);
   switch (note->kind) {
   case DX_NOTE_UPLOADING:
     show_upload(note->total > 0 ? (int)(note->done * 100 / note->total) : 100);
@@ -138,35 +154,32 @@ void status_note(const struct dx_note *note, bool here)
     if (here) /* another document is being uploaded */
       break;
     status_set_reason(DX_SR_WAITING, true);
-    status_say("INFO", DX_SAY_WAITING, elapsed(note->since_ms, time));
+    show_wait(DX_OK, here, note->since_ms);
     break;
   case DX_NOTE_OVERDUE:
     status_set_reason(DX_SR_OVERDUE, true);
     break;
   case DX_NOTE_DOWN:
     status_set_reason(DX_SR_DOWN, true);
-    status_say("INFO", DX_SAY_DOWN, place, elapsed(note->since_ms, time));
+    show_wait(note->code, here, note->since_ms);
     break;
   case DX_NOTE_UP:
     status_set_reason(DX_SR_DOWN, false);
+    show_wait(DX_OK, here, 0);
     break;
   case DX_NOTE_PAUSED:
-    status_say("INFO", DX_SAY_PAUSED, place);
-    break;
   case DX_NOTE_UNEXPECTED:
-    status_say("INFO", DX_SAY_RETRYING, place,
-               dx_code_rows[note->code].sentence);
-    break;
   case DX_NOTE_TOKEN:
-    status_say("INFO", DX_SAY_SIGNING_IN, what);
+    show_wait(note->code, here, 0);
     break;
   case DX_NOTE_LOCAL:
     status_set_reason(DX_SR_STORAGE, true);
-    (void)snprintf(text, sizeof(text), DX_SAY_LOCAL, what);
+    dx_wait_sentence(note->code, here, text);
     status_failure(text, "%s: %s", dx_code_name(note->code), note->text);
     break;
   case DX_NOTE_LOCAL_OVER:
     status_set_reason(DX_SR_STORAGE, false);
+    show_wait(DX_OK, here, 0);
     break;
   default: /* ADMIN ends the print job */
     break;

@@ -29,8 +29,9 @@ struct row {
   const char *state;              /* a word; static memory */
   char name[CLI_CUPS_NAME_BYTES]; /* of the print job, "chart-12" */
   char age[24], docs[48], cases[24];
-  char text[DX_ERR_TEXT_BYTES + 160]; /* untrusted: cli_print_plain() */
-  char *json;                         /* with --json */
+  /* Untrusted: cli_print_plain(). */
+  char text[DX_SENTENCE_BYTES + DX_ERR_TEXT_BYTES + 40];
+  char *json; /* with --json */
 };
 
 struct list {
@@ -55,17 +56,30 @@ const char *cli_state_word(size_t n)
 
 /* ---- what is shown of a job ---- */
 
+/* The status, in the words of the print job. */
+static void jobs_say(const struct list *list, const struct dx_job *job,
+                     char sentence[DX_SENTENCE_BYTES])
+{
+  const char *told =
+      list->cli->asks ? dx_json_string(dx_json_get(list->cli->job, "sentence"))
+                      : NULL;
+
+  if (told != NULL) /* it knows more than a user is told in the job */
+    (void)snprintf(sentence, DX_SENTENCE_BYTES, "%s", told);
+  else
+    dx_job_sentence(job, sentence);
+}
+
 /*
- * Formats the message and the text in the table: for an outage, first a plain
- * sentence, then the technical cause. A user whose jobs come from docextractd
- * can neither start it nor decide, and gets only the plain sentence, without a
- * code.
+ * Formats the message for the administrator and the text in the table: first
+ * the status, then the technical cause. A user whose jobs come from docextractd
+ * can neither start it nor decide, and gets only the status.
  */
 static void jobs_describe(const struct list *list, const struct dx_job *job,
-                          char message[DX_ERR_TEXT_BYTES], struct row *row)
+                          const char *sentence, char message[DX_ERR_TEXT_BYTES],
+                          struct row *row)
 {
   enum dx_class cls = dx_class_of(job->message_code);
-  bool is_outage = cls == DX_CL_TRANSIENT;
   /* The administrator fixes the configuration or the token, but the job
    * continues only with the next run of the print job. */
   bool is_queue_stopped = job->queue != NULL && !dx_job_is_final(job) &&
@@ -98,9 +112,9 @@ static void jobs_describe(const struct list *list, const struct dx_job *job,
   if (list->is_driven && job->retry_at > dx_wall_ms() &&
       localtime_r(&at, &tm) != NULL)
     (void)strftime(retry, sizeof(retry), "; trying again at %H:%M", &tm);
-  (void)snprintf(row->text, sizeof(row->text), "%s%s%s%s",
-                 is_outage ? dx_code_rows[job->message_code].sentence : "",
-                 is_outage ? ": " : "", message, retry);
+  (void)snprintf(row->text, sizeof(row->text), "%s%s%s%s", sentence,
+                 list->cli->asks || message[0] == '\0' ? "" : ": ",
+                 list->cli->asks ? "" : message, retry);
 }
 
 static void jobs_format_age(int64_t since_ms, char age[24])
@@ -130,8 +144,8 @@ static void jobs_put_text(struct dx_json_out *out, const char *name,
 
 /* An item of the array. */
 static char *jobs_item_json(const struct dx_job *job, bool pretty,
-                            const char *message, size_t documents,
-                            size_t extracted, size_t cases)
+                            const char *sentence, const char *message,
+                            size_t documents, size_t extracted, size_t cases)
 {
   struct dx_json_out out = {.pretty = pretty, .depth = 1};
   size_t i;
@@ -146,6 +160,7 @@ static char *jobs_item_json(const struct dx_job *job, bool pretty,
   dx_json_put_int(&out, "documents", (int64_t)documents);
   dx_json_put_int(&out, "extracted", (int64_t)extracted);
   dx_json_put_int(&out, "cases", (int64_t)cases);
+  dx_json_put_string(&out, "sentence", sentence);
   jobs_put_text(&out, "message", message);
   dx_json_put_time(&out, "retry_at", job->retry_at);
   dx_json_open(&out, "submissions", '[');
@@ -182,7 +197,7 @@ static enum dx_code jobs_make_json(const struct list *list, bool pretty,
 
 static enum dx_code jobs_add(struct list *list, const struct dx_job *job)
 {
-  char message[DX_ERR_TEXT_BYTES];
+  char sentence[DX_SENTENCE_BYTES], message[DX_ERR_TEXT_BYTES];
   size_t i, documents = 0, extracted = 0, cases = 0;
   struct row *row = reallocarray(list->rows, list->count + 1, sizeof(*row));
 
@@ -205,11 +220,12 @@ static enum dx_code jobs_add(struct list *list, const struct dx_job *job)
   jobs_format_age(job->received_at, row->age);
   (void)snprintf(row->docs, sizeof(row->docs), "%zu/%zu", extracted, documents);
   (void)snprintf(row->cases, sizeof(row->cases), "%zu", cases);
-  jobs_describe(list, job, message, row);
+  jobs_say(list, job, sentence);
+  jobs_describe(list, job, sentence, message, row);
   if (!list->cli->json)
     return DX_OK;
-  row->json = jobs_item_json(job, !list->cli->watch, message, documents,
-                             extracted, cases);
+  row->json = jobs_item_json(job, !list->cli->watch, sentence, message,
+                             documents, extracted, cases);
   return row->json != NULL ? DX_OK : dx_fail_nomem(list->err);
 }
 

@@ -101,12 +101,6 @@ void attend_over(struct managed *managed)
 
 /* ---- beginning ---- */
 
-static bool waits_here(const struct dx_job *job)
-{
-  return dx_job_count(job, DX_ST_STORED) + dx_job_count(job, DX_ST_REGISTERED) >
-         0;
-}
-
 /* is_here: not all documents have been uploaded. */
 static void send_note(struct session *session, const struct dx_note *note,
                       bool is_here)
@@ -145,7 +139,7 @@ static void link_to(struct session *session, struct managed *managed)
   permit_watch(managed);
   if (print->backend == DX_BACKEND_BROKEN || print->backend == DX_BACKEND_ENDED)
     print->backend = DX_BACKEND_ATTENDS;
-  if (!waits_here(managed->job) && !dx_job_is_final(managed->job))
+  if (!dx_job_is_here(managed->job) && !dx_job_is_final(managed->job))
     send_note(session, &waiting, false);
   dx_engine_wake(session->manager->engine, managed->job);
 }
@@ -271,6 +265,7 @@ void attend_ended(struct session *session, const char *word)
 {
   enum dx_answer answer = dx_answer_by_word(word);
   struct managed *managed = session->managed;
+  char sentence[DX_SENTENCE_BYTES];
 
   if (managed == NULL)
     return;
@@ -278,8 +273,11 @@ void attend_ended(struct session *session, const char *word)
   if (answer != DX_ANSWER_COUNT && answer != DX_ANSWER_NOT_ASKED)
     permit_learn(session->manager, managed, answer);
   session->key[0] = '\0';
-  if (manager_save(session->manager, managed))
-    control_send(session->client, "gone");
+  if (!manager_save(session->manager, managed))
+    return;
+  dx_job_sentence(managed->job, sentence);
+  control_send(session->client, "sentence %s", sentence);
+  control_send(session->client, "gone");
 }
 
 void attend_closed(struct session *session)
@@ -362,5 +360,5 @@ void attend_note(void *ctx, struct dx_job *job, const struct dx_note *note)
     stop_queue(managed, note);
     return;
   }
-  send_note(managed->attendant, note, waits_here(job));
+  send_note(managed->attendant, note, dx_job_is_here(job));
 }

@@ -105,7 +105,7 @@ void engine_unexpected(struct call *call, const struct dx_err *err)
                         call_ms(call->svc, call->polled->due_ms), err);
 }
 
-static void call_rate_limited(struct call *call)
+static void call_rate_limited(struct call *call, const struct dx_err *err)
 {
   struct service_state *svc = call->svc;
   struct run *run = run_of(call->sub);
@@ -117,8 +117,8 @@ static void call_rate_limited(struct call *call)
   run->tries++;
   engine_wait_for(call->sub,
                   engine_longer(retry_after_ms, dx_backoff_ms(run->tries)));
-  engine_note(call->engine, call->sub->job, DX_NOTE_PAUSED, dx_monotonic_ms(),
-              NULL);
+  engine_report_problem(call->engine, call->sub->job, DX_NOTE_PAUSED,
+                        dx_monotonic_ms(), call_ms(svc, run->due_ms), err);
 }
 
 /* Makes all calls of the service wait for an administrator. An upload gets a
@@ -202,7 +202,7 @@ void engine_failed(struct call *call, const struct dx_err *err)
   case DX_CL_NOT_YET: /* not sent: remains due, and gets a new slot */
     break;
   case DX_CL_RATE:
-    call_rate_limited(call);
+    call_rate_limited(call, err);
     break;
   case DX_CL_TOKEN:
     call_token_refused(call, err, call->response->date_ms);

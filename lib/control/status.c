@@ -72,9 +72,11 @@ enum dx_code dx_status_parse(const char *line, size_t len,
 
 char *dx_status_job_line(struct dx_job *job, bool for_admin)
 {
+  char sentence[DX_SENTENCE_BYTES];
   struct dx_json_out out = {0};
   size_t i, k;
 
+  dx_job_sentence(job, sentence);
   for (i = 0; i < job->submission_count; i++)
     for (k = 0; k < job->submissions[i].file_count; k++)
       if (job->submissions[i].files[k].url !=
@@ -85,6 +87,7 @@ char *dx_status_job_line(struct dx_job *job, bool for_admin)
     dx_job_reword(job);
   dx_json_open(&out, NULL, '{');
   dx_job_put(job, &out, "job");
+  dx_json_put_string(&out, "sentence", sentence);
   dx_json_close(&out, '}');
   return dx_buf_take(&out.text);
 }

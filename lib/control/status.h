@@ -10,9 +10,11 @@
  *   jobs [all]      A line for each unfinished job and each job that changed
  *                   within the last day; with `all`, for every job. Then
  *                   {"end":true}, without which the list is not complete.
- *                   {"job":{...}} is the journal of the job without upload
- *                   URLs: dx_status_read_job(). For a user who may not see
- *                   all jobs, messages and reasons are those of sentence.h.
+ *                   {"job":{...},"sentence":TEXT}: the journal of the job
+ *                   without upload URLs (dx_status_read_job()), and its status
+ *                   as its print job has it (dx_job_sentence()). For a user who
+ *                   may not see all jobs, messages and reasons are those of
+ *                   sentence.h.
  *   show KEY NAME   The delivered result of the job with this file name:
  *                   {"bytes":N}, then N bytes as received from the service.
  *   watch [SINCE]   A line for each submission that ends from now on, or that

@@ -524,6 +524,12 @@ size_t dx_job_count(const struct dx_job *job, enum dx_state state)
   return n;
 }
 
+bool dx_job_is_here(const struct dx_job *job)
+{
+  return dx_job_count(job, DX_ST_STORED) + dx_job_count(job, DX_ST_REGISTERED) >
+         0;
+}
+
 const struct dx_submission *dx_job_first_missing(const struct dx_job *job)
 {
   size_t i;

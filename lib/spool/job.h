@@ -282,6 +282,9 @@ bool dx_job_awaits_hook(const struct dx_job *job);
 /* True if every submission is final: nothing more happens automatically. */
 bool dx_job_is_final(const struct dx_job *job);
 
+/* True if not all its documents have been uploaded. */
+bool dx_job_is_here(const struct dx_job *job);
+
 /* The first submission that was not extracted; NULL if all were. */
 const struct dx_submission *dx_job_first_missing(const struct dx_job *job);
 

@@ -117,6 +117,67 @@ static void extracted(const struct dx_job *job, char text[DX_SENTENCE_BYTES])
                    DX_SAY_NOTHING_IN_SOME, empty);
 }
 
+/* ---- jobs in progress ---- */
+
+void dx_wait_sentence(enum dx_code code, bool is_here,
+                      char text[DX_SENTENCE_BYTES])
+{
+  const char *place = is_here ? DX_SAY_HERE : DX_SAY_THERE;
+  enum dx_class cls = dx_class_of(code);
+  char what[DX_SENTENCE_BYTES];
+
+  dx_sentence(code, NULL, what);
+  if (cls == DX_CL_TRANSIENT || cls == DX_CL_RATE)
+    (void)snprintf(text, DX_SENTENCE_BYTES,
+                   cls == DX_CL_RATE         ? DX_SAY_PAUSED
+                   : code == DX_E_UNEXPECTED ? DX_SAY_RETRYING
+                                             : DX_SAY_DOWN,
+                   place, dx_code_rows[code].sentence);
+  else
+    (void)snprintf(text, DX_SENTENCE_BYTES,
+                   cls == DX_CL_DONE      ? "%s"
+                   : cls == DX_CL_TOKEN   ? DX_SAY_SIGNING_IN
+                   : cls == DX_CL_CONFIG  ? DX_SAY_STOPPED
+                   : cls == DX_CL_LOCAL   ? DX_SAY_LOCAL
+                   : cls == DX_CL_OVERDUE ? DX_SAY_OVERDUE
+                                          : "%s",
+                   cls != DX_CL_DONE ? what
+                   : is_here         ? DX_SAY_HERE
+                                     : DX_SAY_WAITING);
+}
+
+/* True if nothing is sent until the print job continues. */
+static bool sentence_is_interrupted(const struct dx_job *job)
+{
+  return job->print.backend == DX_BACKEND_ENDED &&
+         job->print.final == DX_FINAL_NONE && !job->print.decided &&
+         !dx_job_is_undecided(job);
+}
+
+/* Of a job in progress. If its print job was stopped, held, or moved, the last
+ * failed try does not matter, except one that stopped the queue. */
+static void sentence_of_status(const struct dx_job *job,
+                               char text[DX_SENTENCE_BYTES])
+{
+  bool is_here = dx_job_is_here(job);
+  enum dx_class cls = dx_class_of(job->message_code);
+  bool is_stopped = cls == DX_CL_CONFIG || cls == DX_CL_TOKEN;
+  char what[DX_SENTENCE_BYTES];
+
+  dx_wait_sentence(job->message_code, is_here, text);
+  dx_sentence(job->message_code, NULL, what);
+  if (sentence_is_interrupted(job))
+    (void)snprintf(text, DX_SENTENCE_BYTES, is_stopped ? DX_SAY_STOPPED : "%s",
+                   is_stopped ? what
+                   : is_here  ? DX_SAY_INTERRUPTED
+                              : DX_SAY_LEFT_SENT);
+  else if (job->message_code == DX_OK && job->print.backend == DX_BACKEND_LEFT)
+    (void)snprintf(text, DX_SENTENCE_BYTES, "%s",
+                   is_here ? DX_SAY_LEFT_STORED : DX_SAY_LEFT_SENT);
+}
+
+/* ---- the status of a job ---- */
+
 /* A job without documents, or a halted one, has no failed submission. */
 void dx_job_sentence(const struct dx_job *job, char text[DX_SENTENCE_BYTES])
 {
@@ -128,9 +189,12 @@ void dx_job_sentence(const struct dx_job *job, char text[DX_SENTENCE_BYTES])
     extracted(job, text);
     return;
   }
-  if (job->halt.code != DX_OK || wrong == NULL ||
-      !dx_state_is_final(wrong->state)) {
+  if (job->halt.code != DX_OK || wrong == NULL) {
     dx_sentence(code, NULL, text);
+    return;
+  }
+  if (!dx_job_is_final(job)) {
+    sentence_of_status(job, text);
     return;
   }
   if (job->together && wrong->file_count > 1) {

@@ -24,13 +24,15 @@
 #define DX_SENTENCE_BYTES 400
 #define DX_SENTENCE_ADMIN "Contact your administrator: "
 
-/* While the job is in progress. Users do not know what docextract is. */
+/* While the job is in progress. Users do not know what docextract is. The print
+ * job also has the progress, in parentheses. */
 #define DX_SAY_RECEIVING "Receiving document %zu"
-#define DX_SAY_UPLOADING "Sending the chart to the service, %d%%"
 #define DX_SAY_HERE "The chart is on this computer"
 #define DX_SAY_THERE "The chart is with the service"
-#define DX_SAY_WAITING DX_SAY_THERE "; waiting for its result, %s"
-#define DX_SAY_DOWN "%s; the service has not responded for %s, trying again"
+#define DX_SAY_WAITING DX_SAY_THERE "; waiting for its result"
+#define DX_SAY_INTERRUPTED \
+  DX_SAY_HERE "; it is sent when the print job continues"
+#define DX_SAY_DOWN "%s; the service does not respond, trying again"
 #define DX_SAY_PAUSED "%s; the service asked for a pause, continuing soon"
 #define DX_SAY_RETRYING "%s; %s, trying again"
 #define DX_SAY_SIGNING_IN "%s; trying again, nothing is lost"
@@ -218,7 +220,13 @@ void dx_sentence(enum dx_code code, const char *clause,
 void dx_submission_sentence(const struct dx_submission *sub,
                             char text[DX_SENTENCE_BYTES]);
 
-/* For the user who printed: the outcome of the job, as dx_job_outcome() has it
+/* For the user who printed: why a job waits that is here (not all its documents
+ * have been uploaded) or with the service. DX_OK: nothing is wrong. */
+void dx_wait_sentence(enum dx_code code, bool is_here,
+                      char text[DX_SENTENCE_BYTES]);
+
+/* For the user who printed: the status of the job, from the same rows as the
+ * message of its print job; at its end the outcome, as dx_job_outcome() has it
  * for the administrator. */
 void dx_job_sentence(const struct dx_job *job, char text[DX_SENTENCE_BYTES]);
 

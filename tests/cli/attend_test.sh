@@ -121,7 +121,7 @@ is 'submit: nothing is lost' "$(ls "$spool/received" | wc -l)" 1
 key=$(ls "$spool/received") key=${key%.*}
 dx jobs
 has 'jobs: what nobody has picked up is stored' "$out" \
-  "^${key:0:8}  stored +- +.* 0/1 +0  docextractd is not running"
+  "^${key:0:8}  stored +- +.* 0/1 +0  The chart is on this computer: docextractd is not running"
 dx show "$key"
 has 'show: and has no results yet' "$rc $err" '^75 .*has no results yet'
 

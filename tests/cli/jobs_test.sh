@@ -146,7 +146,7 @@ key=$(jobs)
 dx jobs
 row=$(tail -n 1 <<< "$out")
 has 'jobs: a row has everything from state to cases' "$row" \
-  "^${key:0:8}  extracted +- +[0-9]+ s +2/2 +2\$"
+  "^${key:0:8}  extracted +- +[0-9]+ s +2/2 +2  Extracted 2 cases\$"
 hasnt 'jobs: no title and no file name' "$out$err" 'Secret'
 
 # What a reader sees if it reads jobs/ before the job is moved, and finished/
@@ -163,7 +163,8 @@ is 'jobs: the JSON is complete' \
     .submissions |= map(.source_id |= (length > 0))' <<< "$out")" \
   "$(jq -cn --arg key "$key" '{key: $key, state: "extracted",
     queue: null, id: null, service: "default",
-    received_at: true, documents: 2, extracted: 2, cases: 2, message: null,
+    received_at: true, documents: 2, extracted: 2, cases: 2,
+    sentence: "Extracted 2 cases", message: null,
     retry_at: null, submissions: [{state: "extracted", source_id: true, cases: 1,
     reason: null}, {state: "extracted", source_id: true, cases: 1,
     reason: null}]}')"
@@ -194,7 +195,7 @@ edit "$alike" '.submissions[1].state = "stored"'
 dx jobs
 has 'jobs: a job that nobody drives waits for docextractd' \
   "$(grep "^${alike:0:11}" <<< "$out")" \
-  'stored +- .*  docextractd is not running$'
+  'stored +- .*: docextractd is not running$'
 
 echo '{' > "$spool/jobs/$alike/job.json"
 dx jobs
@@ -282,7 +283,7 @@ is_extracted() # TEXT SENT
   is "$1: it was sent once" "$(sent)" "$2"
   is "$1: the document is deleted" "$(documents)" 0
   dx jobs
-  has "$1: it has no message" "$out" 'extracted .* 1/1 +1$'
+  has "$1: it has the message of the outcome" "$out" 'extracted .* 1/1 +1  Extracted 1 case$'
 }
 
 for signal in KILL INT; do
@@ -319,7 +320,7 @@ is 'jobs: when a job was received, and when it is tried again' \
   "$(jq '.[0] | (.received_at[:4] == .retry_at[:4])' <<< "$out")" true
 dx jobs
 has 'jobs: the reason for waiting is shown' "$out" \
-  ' stored +- .*the service cannot be reached: .*connect'
+  ' stored +- .*the service does not respond, trying again: .*connect'
 dx retry "$key"
 has 'retry: a job that docextractd works on is left to it' "$rc $out" \
   "^0 docextractd is working on job $key; nothing to do"
@@ -822,13 +823,14 @@ edit "$key" '.submissions[0].state = "stored" | .message = "no connection" |
 play_docextractd
 TZ=UTC0 dx jobs
 has 'jobs: says when a job is tried again, in local time' "$out" \
-  '0  no connection; trying again at 14:05$'
+  '0  The chart is on this computer: no connection; trying again at 14:05$'
 TZ=XXX-2 dx jobs
 has 'jobs: in another time zone, too' "$out" ' at 16:05$'
 edit "$key" '.message_code = "E_NET"'
 TZ=UTC0 dx jobs
-has 'jobs: an outage in plain words, and its cause' "$out" \
-  '0  the service cannot be reached: no connection; trying again at 14:05$'
+has 'jobs: an outage as the user reads it, and its cause' "$out" \
+  "0  The chart is on this computer; the service does not respond, \
+trying again: no connection; trying again at 14:05$"
 edit "$key" '.message_code = null'
 dx jobs --json
 is 'jobs --json: the message and the time are two values' \
@@ -836,11 +838,11 @@ is 'jobs --json: the message and the time are two values' \
   '["no connection","2999-01-31T14:05:00Z"]'
 edit "$key" '.retry_at = "2026-01-31T14:05:00Z"'
 dx jobs
-has 'jobs: no time that has passed' "$out" '0  no connection$'
+has 'jobs: no time that has passed' "$out" '0  The chart is on this computer: no connection$'
 edit "$key" '.retry_at = "2999-01-31T14:05:00Z"'
 end_play
 dx jobs
-has 'jobs: nor one if nobody tries it again' "$out" '0  no connection$'
+has 'jobs: nor one if nobody tries it again' "$out" '0  The chart is on this computer: no connection$'
 
 # --- jobs --watch ----------------------------------------------------------
 

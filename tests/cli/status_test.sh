@@ -266,7 +266,7 @@ if if_root; then
     "$(grep "^${key:0:8}" <<< "$out")" ' 0  .*\(400'
   dx_as "$her" jobs
   has 'words: a user reads the sentence of her print job' \
-    "$(grep "^${key:0:8}" <<< "$out")" ' 0  The service rejected it$'
+    "$(grep "^${key:0:8}" <<< "$out")" ' 0  The chart was not extracted: the service rejected it$'
   dx_as "$her" show "$key"
   has 'words: show, too' "$err" \
     '^docextract: document 1: failed: The service rejected it$'
@@ -288,7 +288,7 @@ if if_root; then
   }
   check 'words: that the service is away, and when it is tried again' \
     until_true says_to "$her" \
-    ' 0  The service cannot be reached; trying again at [0-9]+:[0-9]+$'
+    ' 0  The chart is .*; the service does not respond, trying again; trying again at [0-9]+:[0-9]+$'
   printf '#!/bin/sh\nexit 7\n' > "$dir/mint"
   chmod 755 "$dir/mint"
   configure 'Token command' "TokenCommand $dir/mint"

@@ -32,8 +32,8 @@ job_ends 'three documents make one job' "$job" completed
 is 'three documents, three sources, three results' "$(counts)" '3 3 3'
 is 'all of them arrived' "$(patients)" "$abc"
 is 'the job waits when all of them were sent' "$(job_log "$job" |
-  grep -ao 'Sending the chart\|waiting for its result' | uniq | xargs)" \
-  'Sending the chart waiting for its result'
+  grep -ao '% sent\|waiting for its result' | uniq | xargs)" \
+  '% sent waiting for its result'
 is 'each manifest has the number of its document' \
   "$(cd "$results" && jq -s -c '[.[].files[].document]|sort' $(manifests))" \
   '[1,2,3]'

@@ -45,7 +45,7 @@ faults 'source * hang'
 print -d chart "$dir/a.pdf"
 is_waiting() { [ "$(calls put)" = 1 ]; }
 until_true is_waiting
-has 'an active job: no hint' "$(dx jobs)" " chart-$job .* 0$"
+has 'an active job: no hint' "$(dx jobs)" " chart-$job .* 0  The chart is [^:]*$"
 cancel "$job"
 job_ends 'a job is canceled' "$job" canceled
 until_true no_backend

@@ -314,49 +314,96 @@ faults '#'
 check "$t, its backend killed: it is sent" until_true extracted 1
 once
 
-# --- what people are told -----------------------------------------------------------
+# --- what users are told ------------------------------------------------------------
 
-# The same at the same time: the status of the job, the state of the print job
-# and what its queue says, to whom it belongs.
+# `docextract jobs`, for its owner and for the user who printed, has the words of
+# the print job. The print job also has the progress, in parentheses.
+said_by_cups() { job_message "$job" | sed 's/ ([0-9][^()]*)$//'; }
+said_to_owner() { sentence_for dx; }
+said_to_user() { sentence_for as_user "$docextract" -c "$config"; }
+as_user() { setpriv --reuid nobody --regid nogroup --clear-groups "$@"; }
+sentence_for() # COMMAND...
+{
+  "$@" jobs --json 2> "$dir/jobs.err" |
+    jq -r --arg id "$job" '.[] | select(.id == $id) | .sentence'
+}
+readers=said_to_owner
+[ "$(id -u)" != 0 ] || readers+=' said_to_user'
+say_the_same() # WORDS
+{
+  local reader words
+  for reader in $readers; do
+    words=$(said_by_cups)
+    [[ $words =~ $1 ]] && [ "$words" = "$($reader)" ] || {
+      echo "the print job: '$words', $reader: '$($reader)'"
+      return 1
+    }
+  done
+}
 agree() # TEXT STATUS STATE WORDS
 {
   check "$t, $1: the job is $2" until_true status_is "$job" "$2"
   check "$t, $1: the print job is $3" until_true job_is "$job" "$3"
-  check "$t, $1: it says so" until_true says_words "$4"
+  check "$t, $1: both say so" until_true say_the_same "$4"
 }
-says_words() { grep -q -e "$1" <<< "$(job_message "$job")"; }
-user_reads() # as docextractd tells an ordinary user; the sentence
+print_told()
 {
-  chmod 644 "$config"
-  setpriv --reuid nobody --regid nogroup --clear-groups "$docextract" \
-    -c "$config" jobs --json 2> "$dir/user.err" |
-    jq -r --arg id "$job" '.[] | select(.id == $id) | .message // ""'
+  clear_results
+  print -U nobody -d chart "$dir/a.pdf"
 }
 
 t='told'
-clear_results
-faults 'create * status 503' 'source * word processing' 'extract * status 503'
-print -U nobody -d chart "$dir/a.pdf"
-reach calls_are create 1
-agree 'before it is sent' stored processing 'chart is on this computer'
-faults 'source * word processing' 'extract * status 503'
-reach calls_are source 1
-agree 'sent' processing processing 'chart is with the service'
-faults '#'
-agree 'at its end' extracted completed 'Extracted 1 case'
-faults 'create * status 422'
-print -U nobody -d chart "$dir/a.pdf"
-agree 'failed' failed pending-held 'rejected it'
-if [ "$(id -u)" = 0 ]; then
-  read_there=$(user_reads)
-  hasnt "$t, failed: the user is told" "$read_there" '^$'
-  has "$t, failed: the user reads the same" \
-    "$(queue_message "$job")" "${read_there:1}"'$'
-fi
-faults 'create * status 503'
-lp -i "$job" -H resume
-agree 'released' stored processing 'chart is on this computer'
-lp -i "$job" -H hold
-agree 'held' stored pending-held ''
+chmod 644 "$config"
+faults 'create * hang'
+print_told
+agree 'stored' stored processing '^The chart is on this computer$'
 cancel "$job"
-agree 'canceled' canceled canceled ''
+agree 'canceled' canceled canceled 'canceled$'
+faults 'create * status 503' 'source * word processing' 'extract * status 503'
+print_told
+agree 'the service is down' stored processing \
+  '^The chart is on this computer; the service does not respond'
+lp -i "$job" -H hold
+agree 'held' stored pending-held 'it is sent when the print job continues$'
+faults 'create * status 429'
+lp -i "$job" -H resume
+agree 'the service asks for a pause' stored processing 'continuing soon$'
+faults 'put * delay 10000' 'source * word processing' 'extract * status 503'
+agree 'being sent' registered processing '^The chart is on this computer$'
+agree 'sent' processing processing \
+  '^The chart is with the service; waiting for its result$'
+faults 'source * status 503'
+agree 'down again' processing processing \
+  '^The chart is with the service; the service does not respond'
+lp -i "$job" -H hold
+agree 'held there' processing pending-held 'delivered in the background$'
+faults 'source * word processing'
+lp -i "$job" -H resume
+agree 'released' processing processing 'waiting for its result$'
+faults 'extract * status 503'
+agree 'its result cannot be fetched' complete processing 'does not respond'
+faults '#'
+agree 'at its end' extracted completed '^Extracted 1 case$'
+faults 'create * status 422'
+print_told
+agree 'failed' failed pending-held 'the service rejected it$'
+faults 'source * word processing'
+lp -i "$job" -H resume
+agree 'retried' processing processing 'waiting for its result$'
+cupsdisable chart
+agree 'its queue is disabled' processing pending 'delivered in the background$'
+cupsenable chart
+agree 'its queue is enabled' processing processing 'waiting for its result$'
+print -U nobody -d chart "$dir/b.pdf"
+second=$job
+job=$((second - 1))
+agree 'another one waits' processing completed 'delivered in the background$'
+job=$second
+faults '#'
+agree 'the other one' extracted completed '^Extracted 1 case$'
+faults 'create * status 401'
+print_told
+WAIT_S=60 agree 'the token is refused' stored pending 'nothing is lost$'
+faults '#'
+cupsenable chart
+agree 'it is accepted' extracted completed '^Extracted 1 case$'

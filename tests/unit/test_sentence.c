@@ -252,6 +252,56 @@ static void ended_submissions_are_reworded_for_the_user(void **state)
   dx_job_free(&job);
 }
 
+static void job_in_progress_has_the_sentence_of_its_print_job(void **state)
+{
+  static const enum dx_kind kinds[] = {DX_KIND_DOCUMENT, DX_KIND_DOCUMENT};
+  struct dx_job *job = make(kinds, 2, false);
+  enum dx_state *states[] = {&job->submissions[0].state,
+                             &job->submissions[1].state};
+
+  (void)state;
+  says(job, "The chart is on this computer");
+  *states[0] = DX_ST_PROCESSING;
+  job->message_code = DX_E_SERVER;
+  says(job, "The chart is on this computer; the service does not respond, "
+            "trying again");
+  *states[1] = DX_ST_UPLOADED;
+  says(job, "The chart is with the service; the service does not respond, "
+            "trying again");
+  job->message_code = DX_E_RATE;
+  says(job, "The chart is with the service; the service asked for a pause, "
+            "continuing soon");
+  job->message_code = DX_E_SPACE;
+  says(job, DX_SENTENCE_ADMIN "the disk of this computer is full; trying again "
+                              "every minute, nothing is lost");
+  job->message_code = DX_E_TOKEN;
+  says(job, DX_SENTENCE_ADMIN
+       "the service rejected the credentials of this printer; trying again, "
+       "nothing is lost");
+  job->print.backend = DX_BACKEND_ENDED; /* it has stopped the queue */
+  says(job, DX_SENTENCE_ADMIN
+       "the service rejected the credentials of this printer; nothing is lost");
+  job->message_code = DX_E_NET; /* before the print job was held */
+  says(job, "The chart is with the service; the result will be delivered in "
+            "the background");
+  *states[1] = DX_ST_REGISTERED;
+  says(job, "The chart is on this computer; it is sent when the print job "
+            "continues");
+  job->print.decided = true; /* `docextract retry` */
+  job->message_code = DX_OK;
+  says(job, "The chart is on this computer");
+  job->print.backend = DX_BACKEND_LEFT;
+  says(job, "The chart is on this computer and will be sent; the result will "
+            "be delivered in the background");
+  *states[1] = DX_ST_COMPLETE;
+  says(job, "The chart is with the service; the result will be delivered in "
+            "the background");
+  job->message_code = DX_E_OVERDUE;
+  says(job, "The service is taking longer than usual; the result will be "
+            "delivered in the background");
+  dx_job_free(&job);
+}
+
 /* A submission's sentence takes the place of its reason. */
 static void sentences_fit_into_reasons(void **state)
 {
@@ -304,6 +354,7 @@ int main(void)
       cmocka_unit_test(failed_submission_has_the_sentence_of_its_code),
       cmocka_unit_test(submission_has_a_sentence_of_its_own),
       cmocka_unit_test(halted_job_gives_its_reason),
+      cmocka_unit_test(job_in_progress_has_the_sentence_of_its_print_job),
       cmocka_unit_test(waiting_job_is_reworded_for_the_user),
       cmocka_unit_test(ended_submissions_are_reworded_for_the_user),
       cmocka_unit_test(sentences_fit_into_reasons),
