@@ -141,7 +141,7 @@ share() # DIRECTIVE...: what cupsctl --share-printers sets, and more
 # Three pages, each with a number and a box of its own color and width.
 make_pages()
 {
-  local m r
+  local device suffix options
   cat > "$dir/pages.ps" << 'END'
 %!PS
 /page { % NUMBER RED GREEN BLUE
@@ -154,14 +154,15 @@ make_pages()
 END
   draw pdfwrite pdf && draw jpeg color.jpg -r100 -dLastPage=1 &&
     draw jpeggray gray.jpg -r100 -dLastPage=1 || return
-  for r in 300 600; do
-    for m in color:19 gray:18; do
-      for f in pwg:pwgraster urf:appleraster; do
-        draw "${f#*:}" "$r.${m%:*}.${f%:*}" -r$r -dDuplex \
-          -dcupsColorSpace="${m#*:}" -dcupsBitsPerColor=8 || return
-      done
-    done
-  done
+  while read -r device suffix options; do
+    # shellcheck disable=SC2086
+    draw "$device" "$suffix" -dDuplex -dcupsBitsPerColor=8 $options || return
+  done << 'END'
+pwgraster color.300.pwg -r300 -dcupsColorSpace=19
+pwgraster gray.600.pwg -r600 -dcupsColorSpace=18
+appleraster color.600.urf -r600 -dcupsColorSpace=19
+appleraster gray.300.urf -r300 -dcupsColorSpace=18
+END
   mkdir "$dir/known"
   small "$dir/pages.pdf" "$dir/known/color"
   small -gray "$dir/pages.pdf" "$dir/known/gray"
@@ -359,16 +360,19 @@ for m in color gray; do
   from_ward "JPEG, $m" send_ipp "$dir/pages.$m.jpg" image/jpeg "${sheet[@]}"
   is "JPEG, $m: once, unchanged" "$(calls create) $(n_results) $(
     cmp "$(sent_files)" "$dir/pages.$m.jpg" && echo same)" '1 1 same'
-  for f in pwg:image/pwg-raster urf:image/urf; do
-    for r in 300 600; do
-      t="${f#*:}, $m, $r dpi"
-      from_ward "$t" send_ipp "$dir/pages.$r.$m.${f%:*}" "${f#*:}" \
-        "ATTR keyword print-color-mode $m" \
-        "ATTR resolution printer-resolution ${r}dpi" "${sheet[@]}"
-      arrived "$t" 3 "$m-1 $m-2 $m-3"
-    done
-  done
 done
+while read -r m r f type; do
+  t="$type, $m, $r dpi"
+  from_ward "$t" send_ipp "$dir/pages.$m.$r.$f" "$type" \
+    "ATTR keyword print-color-mode $m" \
+    "ATTR resolution printer-resolution ${r}dpi" "${sheet[@]}"
+  arrived "$t" 3 "$m-1 $m-2 $m-3"
+done << 'END'
+color 300 pwg image/pwg-raster
+gray 600 pwg image/pwg-raster
+color 600 urf image/urf
+gray 300 urf image/urf
+END
 
 # --- a Linux computer --------------------------------------------------------
 
