@@ -427,7 +427,7 @@ static bool pass_on_ends(const struct server *server)
 
 #define OWN_FDS 2 /* before those of clients */
 
-static void serve(struct server *server)
+static void status_serve(struct server *server)
 {
   struct pollfd fds[OWN_FDS + DX_STATUS_CLIENTS_MAX];
   size_t i;
@@ -523,7 +523,7 @@ static void start_server(struct status *status)
     server.parent_fd = pair[1];
     server.config_path = status->config_path;
     if (dx_spool_open(status->spool_dir, &server.spool, &err) == DX_OK)
-      serve(&server);
+      status_serve(&server);
     else
       dx_log(DX_LOG_ERROR, "the status socket: %s: %s", dx_code_name(err.code),
              err.text);

@@ -47,29 +47,6 @@ struct cJSON *dx_json_parse(const char *text, size_t len, struct dx_err *err)
 
 /* ---- numbers as they are written ---- */
 
-#define DIGITS "0123456789"
-
-/* RFC 8259, section 6. */
-bool dx_json_is_number(const char *text)
-{
-  const char *at = text + (*text == '-');
-  size_t n = strspn(at, DIGITS);
-
-  if (n == 0 || (n > 1 && *at == '0'))
-    return false;
-  at += n;
-  if (*at == '.') {
-    n = strspn(at + 1, DIGITS);
-    at += 1 + n;
-  }
-  if (n > 0 && (*at == 'e' || *at == 'E')) {
-    at += 1 + (at[1] == '+' || at[1] == '-');
-    n = strspn(at, DIGITS);
-    at += n;
-  }
-  return n > 0 && *at == '\0';
-}
-
 struct cJSON *dx_json_parse_exact(const char *text, size_t len,
                                   struct dx_err *err)
 {

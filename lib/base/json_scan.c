@@ -97,6 +97,29 @@ static bool scan_string(struct scan *s, bool is_name)
   return true;
 }
 
+#define DIGITS "0123456789"
+
+/* RFC 8259, section 6. */
+bool dx_json_is_number(const char *text)
+{
+  const char *at = text + (*text == '-');
+  size_t n = strspn(at, DIGITS);
+
+  if (n == 0 || (n > 1 && *at == '0'))
+    return false;
+  at += n;
+  if (*at == '.') {
+    n = strspn(at + 1, DIGITS);
+    at += 1 + n;
+  }
+  if (n > 0 && (*at == 'e' || *at == 'E')) {
+    at += 1 + (at[1] == '+' || at[1] == '-');
+    n = strspn(at, DIGITS);
+    at += n;
+  }
+  return n > 0 && *at == '\0';
+}
+
 static bool scan_number(struct scan *s, int c)
 {
   char text[DX_JSON_STRING_BYTES + 1];

@@ -235,7 +235,7 @@ static void foreign_section(struct parser *p, bool closes)
 
 /* ---- the whole ---- */
 
-static void read_line(struct parser *p, const char *name, char *value)
+static void config_read_line(struct parser *p, const char *name, char *value)
 {
   if (strncmp(name, "-----", 5) == 0) {
     /* Skip everything between such lines: no message may repeat a key. */
@@ -288,7 +288,7 @@ static void read_text(struct parser *p, char *text)
   char *name, *value;
 
   while ((name = dx_config_next_line(&text, &p->line, &value)) != NULL)
-    read_line(p, name, value);
+    config_read_line(p, name, value);
   if (p->service != NULL)
     config_bad(p, "<Service %s> of line %d is not closed; add </Service>",
                p->service->name, p->service->line);
@@ -301,7 +301,8 @@ static void read_text(struct parser *p, char *text)
 
 /* ---- the file ---- */
 
-static enum dx_code open_file(const char *path, int *ret_fd, struct dx_err *err)
+static enum dx_code config_open(const char *path, int *ret_fd,
+                                struct dx_err *err)
 {
   char text[DX_ERR_TEXT_BYTES];
   const char *wrong;
@@ -335,7 +336,7 @@ static enum dx_code read_file(struct parser *p, struct dx_err *err)
 {
   struct dx_buf *text = &p->config->text;
   int fd = -1;
-  enum dx_code code = open_file(p->path, &fd, err);
+  enum dx_code code = config_open(p->path, &fd, err);
 
   if (code == DX_OK)
     code = dx_fs_read_fd(fd, p->path, FILE_MAX_BYTES, text, err);

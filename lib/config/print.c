@@ -32,9 +32,9 @@ static void print_origin(FILE *out, const struct dx_config *config, int line,
  * written as "\#", after which there can be no comment. Therefore the comment
  * of such a value, or of a long one, has a line of its own.
  */
-static void print_line(FILE *out, const struct dx_config *config,
-                       const char *indent, const char *name, const char *value,
-                       int line, const char *more)
+static void config_print_line(FILE *out, const struct dx_config *config,
+                              const char *indent, const char *name,
+                              const char *value, int line, const char *more)
 {
   size_t len = strcspn(value, "#");
   bool above = value[len] == '#' || len > COMMENT_WITHIN;
@@ -65,7 +65,7 @@ static void print_items(FILE *out, const struct dx_config *config,
     (void)snprintf(text, sizeof(text), "%s%s%s", item->name,
                    item->value != NULL ? " " : "",
                    item->value != NULL ? item->value : "");
-    print_line(out, config, "  ", name, text, item->line, "");
+    config_print_line(out, config, "  ", name, text, item->line, "");
   }
 }
 
@@ -101,9 +101,9 @@ static void print_rows(FILE *out, const struct dx_config *config,
              row->kind < DX_VALUE_WORD)
       print_items(out, config, row->name, field);
     else if (!is_anonymous && value != NULL)
-      print_line(out, config, service != NULL ? "  " : "", row->name, value,
-                 is_for_all ? general : line,
-                 is_for_all ? ", for all services" : "");
+      config_print_line(out, config, service != NULL ? "  " : "", row->name,
+                        value, is_for_all ? general : line,
+                        is_for_all ? ", for all services" : "");
   }
 }
 

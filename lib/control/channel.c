@@ -48,7 +48,7 @@ char *dx_take_word(char **rest)
 }
 
 /* Parses message->line in place. */
-static bool read_line(struct dx_message *message)
+static bool channel_read_line(struct dx_message *message)
 {
   char *rest = message->line;
   const char *word = dx_take_word(&rest);
@@ -78,7 +78,7 @@ enum dx_code dx_message_parse(const char *line, size_t len,
   if (len < sizeof(ret_message->line) && memchr(line, '\0', len) == NULL) {
     memcpy(ret_message->line, line, len);
     ret_message->line[len] = '\0';
-    if (dx_utf8_is_plain(ret_message->line) && read_line(ret_message))
+    if (dx_utf8_is_plain(ret_message->line) && channel_read_line(ret_message))
       return DX_OK;
   }
   return dx_fail(err, DX_E_ARG, 0, "not a line of the control socket");
@@ -250,9 +250,10 @@ static enum dx_code receive(struct dx_channel *channel, struct dx_err *err)
 }
 
 /* Reads the next line of any kind; a NUL replaces its newline. */
-static enum dx_code next_line(struct dx_channel *channel, int timeout_ms,
-                              char line[DX_CHANNEL_LINE_BYTES], size_t *ret_len,
-                              struct dx_err *err)
+static enum dx_code channel_next_line(struct dx_channel *channel,
+                                      int timeout_ms,
+                                      char line[DX_CHANNEL_LINE_BYTES],
+                                      size_t *ret_len, struct dx_err *err)
 {
   int64_t begin_ms = dx_monotonic_ms();
   enum dx_code code = DX_OK;
@@ -286,7 +287,7 @@ enum dx_code dx_channel_await(struct dx_channel *channel, int timeout_ms,
 {
   char line[DX_CHANNEL_LINE_BYTES];
   size_t len;
-  enum dx_code code = next_line(channel, timeout_ms, line, &len, err);
+  enum dx_code code = channel_next_line(channel, timeout_ms, line, &len, err);
 
   if (code == DX_OK && dx_message_parse(line, len, ret_message, err) != DX_OK)
     code = not_understood(err);
@@ -342,7 +343,7 @@ static enum dx_code await_greeting(struct dx_channel *channel,
   size_t len;
   long pid = 0;
   enum dx_code code =
-      next_line(channel, DX_CHANNEL_GREETING_MS, line, &len, err);
+      channel_next_line(channel, DX_CHANNEL_GREETING_MS, line, &len, err);
 
   if (code == DX_E_NOT_YET || code == DX_E_NET)
     return dx_fail(err, DX_E_BUSY, 0, "docextractd does not respond");

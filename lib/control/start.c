@@ -100,7 +100,8 @@ static int launch(char *config_path)
 }
 
 /* Starts it through a child that exits at once, so that it is not our child. */
-static enum dx_code start(const char *config_path, struct dx_err *err)
+static enum dx_code start_docextractd(const char *config_path,
+                                      struct dx_err *err)
 {
   char *path = realpath(config_path, NULL);
   int status = 0, e = errno;
@@ -150,7 +151,7 @@ enum dx_code dx_docextractd_connect(const struct dx_config *config,
     if (dx_monotonic_ms() >= start_ms && dx_spool_daemon(dirfd) == 0) {
       code = check_may_start(dirfd, config->spool_dir, err);
       if (code == DX_OK)
-        code = start(config_path, err);
+        code = start_docextractd(config_path, err);
       if (code != DX_OK)
         break;
       start_ms = dx_monotonic_ms() + START_AGAIN_MS;

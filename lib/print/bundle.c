@@ -71,7 +71,7 @@ static const char *check_document(const struct dx_entry *entry)
 }
 
 /* The mistake in an entry; NULL if there is none. */
-static const char *check(const struct dx_entry *entry)
+static const char *bundle_check(const struct dx_entry *entry)
 {
   if (!dx_utf8_is_plain(entry->type) || !dx_utf8_is_plain(entry->origin) ||
       !dx_utf8_is_plain(entry->reason_text) || !dx_utf8_is_plain(entry->name) ||
@@ -125,7 +125,7 @@ enum dx_code dx_bundle_write(int out_fd, const struct dx_entry *entry,
   enum dx_code code;
   const char *wrong;
 
-  wrong = check(entry);
+  wrong = bundle_check(entry);
   if (wrong != NULL)
     return dx_fail(err, DX_E_ARG, 0, "entry with %s", wrong);
   dx_json_open(&header, NULL, '{');
@@ -273,7 +273,7 @@ static bool read_header(struct dx_bundle_reader *reader, const char *text,
   if (json == NULL && errno == ENOMEM)
     return dx_fail_nomem(&reader->failure) == DX_OK;
   if (dx_fields_get(json, dx_entry_fields, entry))
-    wrong = check(entry);
+    wrong = bundle_check(entry);
   seal = dx_json_string(dx_json_get(json, "seal"));
   if (wrong != NULL)
     ok = is_wrong(reader, wrong);

@@ -148,7 +148,7 @@ static ssize_t from_bytes(void *from, ipp_uchar_t *to, size_t len)
 }
 
 /* NULL if it is not a whole response; the caller deletes it. */
-static ipp_t *read_bytes(const char *at, size_t len)
+static ipp_t *print_job_of_bytes(const char *at, size_t len)
 {
   struct bytes bytes = {at, len};
   ipp_t *response = ippNew();
@@ -160,7 +160,7 @@ static ipp_t *read_bytes(const char *at, size_t len)
   return NULL;
 }
 
-static bool is_ok(ipp_t *response)
+static bool print_job_is_ok(ipp_t *response)
 {
   return response != NULL &&
          ippGetStatusCode(response) < IPP_STATUS_ERROR_BAD_REQUEST;
@@ -209,8 +209,8 @@ static void name_of(ipp_attribute_t *uri, char name[DX_QUEUE_BYTES],
   *ret_is_class = strncmp(path, "/classes/", 9) == 0;
 }
 
-static void read_job(ipp_t *response, const char *uuid,
-                     struct dx_print_job *ret_job)
+static void print_job_read(ipp_t *response, const char *uuid,
+                           struct dx_print_job *ret_job)
 {
   ipp_attribute_t *its = ippFindAttribute(response, "job-uuid", IPP_TAG_URI);
   ipp_attribute_t *said =
@@ -249,8 +249,8 @@ static void read_response(ipp_t *response, const char *uuid,
       response != NULL ? ippGetStatusCode(response) : IPP_STATUS_OK;
 
   *ret_job = (struct dx_print_job){.answer = DX_ANSWER_NONE};
-  if (is_ok(response))
-    read_job(response, uuid, ret_job);
+  if (print_job_is_ok(response))
+    print_job_read(response, uuid, ret_job);
   else if (status == IPP_STATUS_ERROR_NOT_FOUND)
     ret_job->answer = DX_ANSWER_UNKNOWN;
   else if (status == IPP_STATUS_ERROR_FORBIDDEN ||
@@ -262,7 +262,7 @@ static void read_response(ipp_t *response, const char *uuid,
 void dx_print_job_read(const char *bytes, size_t len, const char *uuid,
                        struct dx_print_job *ret_job)
 {
-  ipp_t *response = read_bytes(bytes, len);
+  ipp_t *response = print_job_of_bytes(bytes, len);
 
   read_response(response, uuid, ret_job);
   ippDelete(response);
@@ -270,10 +270,10 @@ void dx_print_job_read(const char *bytes, size_t len, const char *uuid,
 
 bool dx_queue_read(const char *bytes, size_t len, struct dx_buf *uri)
 {
-  ipp_t *response = read_bytes(bytes, len);
+  ipp_t *response = print_job_of_bytes(bytes, len);
   ipp_attribute_t *its = NULL;
 
-  if (is_ok(response))
+  if (print_job_is_ok(response))
     its = ippFindAttribute(response, "device-uri", IPP_TAG_URI);
   if (its != NULL)
     dx_buf_puts(uri, ippGetString(its, 0, NULL));
@@ -315,8 +315,8 @@ bool dx_print_jobs_read(const char *bytes, size_t len,
                                      const struct dx_listed_job *job),
                         void *ctx)
 {
-  ipp_t *response = read_bytes(bytes, len);
-  bool ok = is_ok(response);
+  ipp_t *response = print_job_of_bytes(bytes, len);
+  bool ok = print_job_is_ok(response);
   ipp_attribute_t *at = ok ? ippFirstAttribute(response) : NULL;
   struct dx_listed_job job;
 

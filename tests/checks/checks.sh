@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 #
 # checks.sh - static checks of the sources: their format and spelling, the
-# libraries that each directory may use, and that every header compiles alone. No
-# program is run.
+# libraries that each directory may use, that includes and calls run one way, and
+# that every header compiles alone. No program is run.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 . tests/helper/count.sh
@@ -76,6 +76,8 @@ may_include daemon 'lib/[a-z]+|daemon(/[a-z]+)?'
 may_include notify 'lib/(base|config|control|spool)|notify'
 may_include sim sim
 may_include doc 'lib/[a-z]+'
+none 'includes and calls run one way, and static names are unique' \
+  "$(tests/checks/arrows.py 2>&1)"
 none 'internal headers stay in their directory' \
   "$(found -rE '#include "(lib|daemon)/[a-z]+/[a-z_]+_internal\.h"' --include=*.[ch] . |
     grep -vE '^\./((lib|daemon)/[a-z]+/)[a-z_]+\.[ch]:#include "\1')"
