@@ -172,9 +172,13 @@ int64_t permit_turn(struct manager *manager)
         managed->watch_gap_ms = DX_WATCH_MAX_MS;
       permit_learn(manager, managed, answer);
     }
-    if (is_watched(managed) && managed->watch_ms > now &&
-        managed->watch_ms < next)
-      next = managed->watch_ms;
+    if (is_watched(managed)) {
+      /* It is still due if cupsd was asked, or cannot be asked yet. */
+      int64_t due =
+          managed->watch_ms > now ? managed->watch_ms : now + DX_ASK_AGAIN_MS;
+
+      next = due < next ? due : next;
+    }
   }
   return next;
 }

@@ -302,14 +302,12 @@ static enum dx_code identify(struct client *client, const struct ucred *peer,
   return DX_OK;
 }
 
-/* Exits if the request does not arrive in time. */
 static enum dx_code read_request(struct client *client, struct dx_err *err)
 {
   char line[DX_STATUS_REQUEST_BYTES];
   const char *end = NULL;
   size_t len = 0;
 
-  (void)alarm(DX_STATUS_REQUEST_MS / 1000);
   while (end == NULL && len < sizeof(line)) {
     ssize_t n = recv(client->fd, line + len, sizeof(line) - len, 0);
 
@@ -318,7 +316,6 @@ static enum dx_code read_request(struct client *client, struct dx_err *err)
     end = memchr(line + len, '\n', (size_t)n);
     len += (size_t)n;
   }
-  (void)alarm(0);
   /* A line that is too long is rejected. */
   return dx_status_parse(line, end != NULL ? (size_t)(end - line) : 0,
                          &client->request, err);
@@ -347,9 +344,13 @@ static _Noreturn void serve_client(struct client *client,
   (void)setsockopt(client->fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit));
   (void)setsockopt(client->fd, SOL_SOCKET, SO_SNDBUF, &backlog,
                    sizeof(backlog));
+  /* Exits if the user database does not respond, or the request does not
+   * arrive, in time. */
+  (void)alarm(DX_STATUS_REQUEST_MS / 1000);
   code = identify(client, peer, &err);
   if (code == DX_OK)
     code = read_request(client, &err);
+  (void)alarm(0);
   if (code == DX_OK)
     code = responses[client->request.kind](client, &err);
   if (code != DX_OK)

@@ -80,7 +80,8 @@ static void sweep_job(struct round *r, struct dx_job **job)
             : DX_RERUN_NO;
   switch (dx_retention(&facts)) {
   case DX_RETENTION_EXPIRE:
-    if (service != NULL) /* without its section, a job does not expire */
+    /* Neither without its section, nor if only OnResult is left to do. */
+    if (service != NULL && !dx_job_is_finished(*job))
       expire(sweep, *job, service);
     break;
   case DX_RETENTION_CLEAN:

@@ -354,6 +354,21 @@ static void expired_job_runs_on_result(void **state)
   dx_job_free(&job);
 }
 
+static void job_that_awaits_on_result_does_not_expire(void **state)
+{
+  struct dx_job *job = make();
+
+  (void)state;
+  job->submissions[0].state = DX_ST_EXTRACTED;
+  job->submissions[0].hook_ms = 1;
+  assert_int_equal(dx_job_save(job, &err), DX_OK);
+  dx_job_free(&job);
+  dx_spool_sweep(&spool, &sweep);
+  sweep_a_month_later();
+  assert_int_equal(saves, 0);
+  assert_int_equal(entries("jobs"), 1);
+}
+
 static void two_sweeps_are_an_hour_apart(void **state)
 {
   struct dx_job *job = make();
@@ -392,6 +407,7 @@ int main(void)
       IN_SPOOL(expired_job_gets_a_manifest),
       IN_SPOOL(job_does_not_expire_unless_it_is_saved),
       IN_SPOOL(expired_job_runs_on_result),
+      IN_SPOOL(job_that_awaits_on_result_does_not_expire),
       IN_SPOOL(two_sweeps_are_an_hour_apart),
       IN_SPOOL(damaged_job_stays),
   };
