@@ -88,7 +88,7 @@ static void filter_exec(const struct filter *filter, int in_fd, int log_fd)
 {
   const char *const environment[] = {
       "PATH=/usr/bin:/bin", "LC_ALL=C.UTF-8",
-      "TMPDIR=" TEMP_DIR,   "DOCEXTRACT_CONF=/proc/self/fd/3",
+      ("TMPDIR=" TEMP_DIR), "DOCEXTRACT_CONF=/proc/self/fd/3",
       filter->uri,          NULL};
   struct stat in = {0}, out = {0};
   struct dx_err err;

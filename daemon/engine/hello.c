@@ -377,6 +377,7 @@ void engine_end_hellos(struct dx_engine *engine)
   struct hello *h;
 
   while ((h = LIST_FIRST(&engine->hellos)) != NULL) {
+    /* NOLINTNEXTLINE(*-unix.Malloc): hello_free() removes it from the list */
     hello_tell(h, "error %s the configuration was changed; try again",
                dx_code_name(DX_E_BUSY));
     hello_free(h);

@@ -108,6 +108,7 @@ bool dx_json_is_number(const char *text)
   if (n == 0 || (n > 1 && *at == '0'))
     return false;
   at += n;
+  /* NOLINTNEXTLINE(*-core.UndefinedBinaryOperatorResult): it has an end */
   if (*at == '.') {
     n = strspn(at + 1, DIGITS);
     at += 1 + n;

@@ -536,7 +536,7 @@ enum dx_code dx_spool_each(struct dx_spool *spool, enum dx_spool_part first,
   for (part = first; code == DX_OK && part <= DX_SPOOL_FINISHED; part++) {
     names = dx_spool_names(spool, part, err);
     code = names != NULL ? DX_OK : err->code;
-    for (name = names; code == DX_OK && *name != '\0';
+    for (name = names; name != NULL && code == DX_OK && *name != '\0';
          name = dx_next_name(name))
       code = each(ctx, part, name);
     free(names);
