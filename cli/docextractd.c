@@ -64,7 +64,8 @@ enum dx_code cli_request(const struct cli *cli, int patience_ms, cli_said *said,
                     "jobs");
     else if (code == DX_E_NET)
       code = dx_fail(err, DX_E_NOT_YET, 0,
-                     "docextractd exited before it responded; try again");
+                     "docextractd was stopped, or loaded its configuration "
+                     "again, before it responded; try again");
     else if (code == DX_OK && message.verb == DX_VERB_ERROR)
       code = dx_message_outcome(&message, err);
     else if (code == DX_OK)

@@ -109,8 +109,8 @@ static void jobs_describe(const struct list *list, const struct dx_job *job,
                    known[0] != '\0' || list->is_driven || dx_job_is_final(job)
                        ? known
                        : "docextractd is not running");
-  if (list->is_driven && job->retry_at > dx_wall_ms() &&
-      localtime_r(&at, &tm) != NULL)
+  if (list->is_driven && !dx_job_is_final(job) &&
+      job->retry_at > dx_wall_ms() && localtime_r(&at, &tm) != NULL)
     (void)strftime(retry, sizeof(retry), "; trying again at %H:%M", &tm);
   (void)snprintf(row->text, sizeof(row->text), "%s%s%s%s", sentence,
                  list->cli->asks || message[0] == '\0' ? "" : ": ",

@@ -226,8 +226,11 @@ static int64_t engine_run_job(struct dx_engine *engine, struct dx_job *job)
   int64_t next = NEVER, due;
   size_t i;
 
-  if (now < job->drive->due_ms)
+  if (now < job->drive->due_ms) { /* until then, users see the problem */
+    if (!job->dirty && job->behind && late_ms != 0)
+      (void)engine_save_job(engine, job, dx_job_publish);
     return job->drive->due_ms;
+  }
   /* The journal is written if the next step requires it, or if it has been
    * behind for DX_JOURNAL_LATE_MS, so that one write covers several changes. */
   job->drive->late_ms = 0;

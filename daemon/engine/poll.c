@@ -130,9 +130,11 @@ static void poll_up(struct call *call)
 
   engine_service_up(call);
   call->polled->absent = 0;
-  if (run->poll.denials > 0)
+  if (run->poll.denials > 0) {
+    run->poll.denials = 0;
     run->poll.phase_ms = 0;
-  run->poll.denials = 0;
+    engine_begin_phase(call->engine, call->sub);
+  }
 }
 
 /* Records the time for the poll schedule and for `docextract metrics`. */

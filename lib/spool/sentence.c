@@ -126,6 +126,11 @@ void dx_wait_sentence(enum dx_code code, bool is_here,
   enum dx_class cls = dx_class_of(code);
   char what[DX_SENTENCE_BYTES];
 
+  /* These may be final, but not while it is in progress. */
+  if (cls == DX_CL_GONE || code == DX_E_REFUSED || code == DX_E_TOO_BIG) {
+    code = DX_E_UNEXPECTED;
+    cls = DX_CL_TRANSIENT;
+  }
   dx_sentence(code, NULL, what);
   if (cls == DX_CL_TRANSIENT || cls == DX_CL_RATE)
     (void)snprintf(text, DX_SENTENCE_BYTES,
@@ -160,18 +165,19 @@ static void sentence_of_status(const struct dx_job *job,
                                char text[DX_SENTENCE_BYTES])
 {
   bool is_here = dx_job_is_here(job);
-  enum dx_class cls = dx_class_of(job->message_code);
+  enum dx_code code = dx_job_is_undecided(job) ? DX_E_JOB : job->message_code;
+  enum dx_class cls = dx_class_of(code);
   bool is_stopped = cls == DX_CL_CONFIG || cls == DX_CL_TOKEN;
   char what[DX_SENTENCE_BYTES];
 
-  dx_wait_sentence(job->message_code, is_here, text);
-  dx_sentence(job->message_code, NULL, what);
+  dx_wait_sentence(code, is_here, text);
+  dx_sentence(code, NULL, what);
   if (sentence_is_interrupted(job))
     (void)snprintf(text, DX_SENTENCE_BYTES, is_stopped ? DX_SAY_STOPPED : "%s",
                    is_stopped ? what
                    : is_here  ? DX_SAY_INTERRUPTED
                               : DX_SAY_LEFT_SENT);
-  else if (job->message_code == DX_OK && job->print.backend == DX_BACKEND_LEFT)
+  else if (code == DX_OK && job->print.backend == DX_BACKEND_LEFT)
     (void)snprintf(text, DX_SENTENCE_BYTES, "%s",
                    is_here ? DX_SAY_LEFT_STORED : DX_SAY_LEFT_SENT);
 }

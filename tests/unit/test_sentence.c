@@ -271,6 +271,12 @@ static void job_in_progress_has_the_sentence_of_its_print_job(void **state)
   job->message_code = DX_E_RATE;
   says(job, "The chart is with the service; the service asked for a pause, "
             "continuing soon");
+  job->message_code = DX_E_TOO_BIG; /* final only at the third response */
+  says(job, "The chart is with the service; the service is not working "
+            "correctly, trying again");
+  job->message_code = DX_E_GONE; /* a new source may not be visible yet */
+  says(job, "The chart is with the service; the service is not working "
+            "correctly, trying again");
   job->message_code = DX_E_SPACE;
   says(job, DX_SENTENCE_ADMIN "the disk of this computer is full; trying again "
                               "every minute, nothing is lost");
@@ -299,6 +305,11 @@ static void job_in_progress_has_the_sentence_of_its_print_job(void **state)
   job->message_code = DX_E_OVERDUE;
   says(job, "The service is taking longer than usual; the result will be "
             "delivered in the background");
+  job->print.decided = false;
+  job->print.undecided = true;
+  job->message_code = DX_OK; /* a later problem was solved */
+  says(job, DX_SENTENCE_ADMIN "this computer no longer knows whether the print "
+                              "job was sent or is still wanted");
   dx_job_free(&job);
 }
 
