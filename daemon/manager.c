@@ -460,11 +460,12 @@ void manager_expire(struct manager *manager)
     const struct dx_service *service =
         dx_config_service(manager->config, job->service);
     const struct dx_retention_facts facts = {
+        .finished = dx_job_is_finished(job),
         .idle_ms = dx_spool_idle_ms(job),
         .keep_unfinished_ms =
             service != NULL ? service->keep_unfinished_ms : 0};
 
-    if (managed->attendant != NULL || dx_job_is_finished(job) ||
+    if (managed->attendant != NULL ||
         dx_retention(&facts) != DX_RETENTION_EXPIRE)
       continue;
     dx_log(DX_LOG_WARNING,

@@ -66,22 +66,22 @@ static void sweep_job(struct round *r, struct dx_job **job)
   const struct dx_service *service =
       dx_config_service(sweep->config, (*job)->service);
   struct dx_retention_facts facts = {
-      .finished = dx_job_is_finished(*job) && !dx_job_awaits_hook(*job),
+      .finished = dx_job_is_finished(*job),
+      .awaits_hook = dx_job_awaits_hook(*job),
       .idle_ms = dx_spool_idle_ms(*job),
       .keep_jobs_ms = sweep->config->keep_jobs_ms,
       .keep_unfinished_ms = service != NULL ? service->keep_unfinished_ms : 0,
       .rerun = DX_RERUN_UNKNOWN};
   struct dx_err err;
 
-  if (facts.finished) /* with a uuid, it is a print job */
+  if (facts.finished && !facts.awaits_hook) /* with a uuid, it is a print job */
     facts.rerun =
         (*job)->cups_id != NULL && (*job)->uuid != NULL
             ? sweep->rerun(sweep->rerun_ctx, (*job)->cups_id, (*job)->uuid)
             : DX_RERUN_NO;
   switch (dx_retention(&facts)) {
   case DX_RETENTION_EXPIRE:
-    /* Neither without its section, nor if only OnResult is left to do. */
-    if (service != NULL && !dx_job_is_finished(*job))
+    if (service != NULL) /* without its section, a job does not expire */
       expire(sweep, *job, service);
     break;
   case DX_RETENTION_CLEAN:

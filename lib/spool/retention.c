@@ -16,7 +16,7 @@ enum dx_retention dx_retention(const struct dx_retention_facts *facts)
                    facts->idle_ms > facts->keep_unfinished_ms
                ? DX_RETENTION_EXPIRE
                : DX_RETENTION_KEEP;
-  if (facts->idle_ms <= facts->keep_jobs_ms)
+  if (facts->awaits_hook || facts->idle_ms <= facts->keep_jobs_ms)
     return DX_RETENTION_KEEP;
   if (facts->rerun == DX_RERUN_NO)
     return DX_RETENTION_REMOVE;

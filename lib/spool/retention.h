@@ -27,8 +27,9 @@ enum dx_rerun {
 };
 
 struct dx_retention_facts {
-  bool finished;   /* dx_job_is_finished(), and no hook is pending */
-  int64_t idle_ms; /* since the journal was written */
+  bool finished;    /* dx_job_is_finished() */
+  bool awaits_hook; /* dx_job_awaits_hook(): a finished job stays until then */
+  int64_t idle_ms;  /* since the journal was written */
   int64_t keep_jobs_ms;
   int64_t keep_unfinished_ms; /* of its section; 0: the section is missing,
                                  perhaps temporarily */

@@ -842,7 +842,7 @@ has 'jobs: no time that has passed' "$out" '0  The chart is on this computer: no
 edit "$key" '.retry_at = "2999-01-31T14:05:00Z"'
 end_play
 dx jobs
-has 'jobs: nor one if nobody tries it again' "$out" '0  The chart is on this computer: no connection$'
+has 'jobs: nor one if it is not tried again' "$out" '0  The chart is on this computer: no connection$'
 
 # --- jobs --watch ----------------------------------------------------------
 

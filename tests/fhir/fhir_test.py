@@ -228,12 +228,12 @@ class Patients(Test):
         self.assertEqual(one.segments('OBX')[0][5], '6.50')
 
     def test_documents_of_a_case_are_independent(self):
-        ann, ben, nobody = (json.dumps(PATIENT | change) for change in (
+        ann, ben, unknown = (json.dumps(PATIENT | change) for change in (
             {}, {'patient_mrn': 'B-2', 'patient_first_name': 'Ben'},
             {'patient_mrn': None}))
         self.convert(self.deliver(
             f'"case_name": "chart", "medical_data": '
-            f'{{"1": {ann}, "2": {ben}, "3": {nobody}}}'))
+            f'{{"1": {ann}, "2": {ben}, "3": {unknown}}}'))
         found = set()
         for one in self.outputs():
             text = one.text + one.listing + one.message

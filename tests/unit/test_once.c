@@ -476,15 +476,21 @@ static bool every_other_is_not_found(const struct fixture_call *call,
   return call->kind != PUT && call->kind != POST && call->nth % 2 == 0;
 }
 
+static void source_is_not_gone(bool (*odd)(const struct fixture_call *call,
+                                           struct fixture_response *ret))
+{
+  fixture.processing_ms = 10 * MIN;
+  fixture_drive(FIXTURE_BEGIN_MS + 2 * MIN);
+  fixture.odd = odd;
+  ends(DX_OK, "");
+  counts(1, 1, 1);
+}
+
 /* Gone means not found twice in a row. */
 static void source_found_between_checks_is_not_gone(void **state)
 {
   (void)state;
-  fixture.processing_ms = 10 * MIN;
-  fixture_drive(FIXTURE_BEGIN_MS + 2 * MIN);
-  fixture.odd = every_other_is_not_found;
-  ends(DX_OK, "");
-  counts(1, 1, 1);
+  source_is_not_gone(every_other_is_not_found);
 }
 
 static bool conflicts_between(const struct fixture_call *call,
@@ -500,11 +506,7 @@ static bool conflicts_between(const struct fixture_call *call,
 static void source_with_conflict_between_checks_is_not_gone(void **state)
 {
   (void)state;
-  fixture.processing_ms = 10 * MIN;
-  fixture_drive(FIXTURE_BEGIN_MS + 2 * MIN);
-  fixture.odd = conflicts_between;
-  ends(DX_OK, "");
-  counts(1, 1, 1);
+  source_is_not_gone(conflicts_between);
 }
 
 static void case_found_between_checks_is_not_gone(void **state)

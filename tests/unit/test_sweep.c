@@ -367,6 +367,10 @@ static void job_that_awaits_on_result_does_not_expire(void **state)
   sweep_a_month_later();
   assert_int_equal(saves, 0);
   assert_int_equal(entries("jobs"), 1);
+  sweep_in(100);
+  job = load();
+  assert_string_equal(job->title, "John Doe");
+  dx_job_free(&job);
 }
 
 static void two_sweeps_are_an_hour_apart(void **state)
