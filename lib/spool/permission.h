@@ -50,7 +50,7 @@ enum dx_final {
       DX_FINAL_COUNT
 };
 
-#define DX_RUN_BYTES 17 /* 16 hex digits and NUL */
+#define DX_RUN_BYTES 17 /* 16 hex digits (time, random) and NUL */
 
 /*
  * What is known about the print job whose backend committed the documents. A

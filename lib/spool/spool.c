@@ -20,6 +20,7 @@
 #include "lib/base/policy.h"
 
 #define LOCK_NAME "docextractd.lock"
+#define RUN_TIME 11 /* hex digits: milliseconds until the year 2527 */
 
 /* ---- opening ---- */
 
@@ -229,7 +230,10 @@ enum dx_code dx_spool_commit(struct dx_spool *spool, struct dx_job *job,
   enum dx_code code;
   struct dx_err why;
 
-  dx_random_hex(job->print.run, DX_RUN_BYTES - 1);
+  /* The time comes first, so that receipts sort by age. */
+  (void)snprintf(job->print.run, sizeof(job->print.run), "%011llx",
+                 (unsigned long long)dx_wall_ms() & 0xfffffffffffULL);
+  dx_random_hex(job->print.run + RUN_TIME, DX_RUN_BYTES - 1 - RUN_TIME);
   code = dx_job_save(job, &why);
   if (code != DX_OK) /* E_UNSYNCED is about the rename, which follows */
     return dx_fail(err, code == DX_E_UNSYNCED ? DX_E_IO : code, why.sys_errno,
@@ -499,6 +503,11 @@ pid_t dx_spool_daemon(int spool_dirfd)
 
 /* ---- looking through the spool ---- */
 
+static int compare_runs(const void *a, const void *b)
+{
+  return strcmp((const char *)a + DX_KEY_BYTES, (const char *)b + DX_KEY_BYTES);
+}
+
 char *dx_spool_names(struct dx_spool *spool, enum dx_spool_part part,
                      struct dx_err *err)
 {
@@ -511,8 +520,14 @@ char *dx_spool_names(struct dx_spool *spool, enum dx_spool_part part,
                             has_receipts ? dx_is_receipt_name : dx_is_key, err);
   char key[DX_KEY_BYTES], *to = names;
   const char *name = names;
+  size_t count = 0;
 
-  if (names == NULL || part != DX_SPOOL_NEW)
+  if (names == NULL || !has_receipts)
+    return names;
+  while (names[count * DX_RECEIPT_BYTES] != '\0')
+    count++;
+  qsort(names, count, DX_RECEIPT_BYTES, compare_runs);
+  if (part == DX_SPOOL_RECEIVED)
     return names;
   for (; *name != '\0'; name += DX_RECEIPT_BYTES) {
     (void)snprintf(key, sizeof(key), "%.*s", DX_KEY_BYTES - 1, name);

@@ -77,7 +77,8 @@ void dx_spool_discard(struct dx_spool *spool, struct dx_job **job);
 /* ---- reading: any process ---- */
 
 enum dx_spool_part {
-  DX_SPOOL_RECEIVED, /* the names KEY.RUN of all receipts */
+  DX_SPOOL_RECEIVED, /* the names KEY.RUN of all receipts, oldest first, so that
+                        the newest run of a print job takes over its job */
   DX_SPOOL_NEW,      /* of those whose key is not in jobs/: a reader shows them
                         as stored */
   DX_SPOOL_JOBS,     /* the keys below jobs/ */

@@ -327,6 +327,32 @@ static void every_run_leaves_a_receipt_of_its_own(void **state)
   dx_job_free(&job);
 }
 
+/* Otherwise, an older run would take the job over from a newer one. */
+static void receipts_are_listed_oldest_first(void **state)
+{
+  char *names;
+  struct dx_job *job;
+  char runs[8][DX_RUN_BYTES];
+  size_t i;
+
+  (void)state;
+  for (i = 0; i < 8; i++) {
+    int64_t now = dx_wall_ms();
+
+    job = receive("D", false);
+    assert_int_equal(dx_spool_commit(&spool, job, &err), DX_OK);
+    memcpy(runs[i], job->print.run, sizeof(runs[i]));
+    dx_job_free(&job);
+    while (dx_wall_ms() == now)
+      ;
+  }
+  names = dx_spool_names(&spool, DX_SPOOL_RECEIVED, &err);
+  assert_non_null(names);
+  for (i = 0; i < 8; i++)
+    assert_string_equal(names + i * DX_RECEIPT_BYTES + DX_KEY_BYTES, runs[i]);
+  free(names);
+}
+
 static void commit_one(void)
 {
   commit("D", false);
@@ -1399,6 +1425,7 @@ int main(void)
   const struct CMUnitTest tests[] = {
       IN_SPOOL(committed_receipt_is_found),
       IN_SPOOL(every_run_leaves_a_receipt_of_its_own),
+      IN_SPOOL(receipts_are_listed_oldest_first),
       IN_SPOOL(killed_commit_leaves_a_whole_receipt_or_none),
       IN_SPOOL(failed_commit_can_be_repeated),
       IN_SPOOL(job_being_received_is_not_swept),
