@@ -239,7 +239,7 @@ bool engine_leave_in_slot(struct slot *slot)
   host->connecting = NULL;
   if (dx_rate_limit_is_blocked(&host->limit))
     return false; /* the pause began while connecting */
-  dx_rate_limit_leave(&host->limit, slot->svc->service->api_rate, slot->ms);
+  dx_rate_limit_leave(&host->limit, slot->svc->service->api_rate);
   dx_log(DX_LOG_DEBUG, "sending a request at %" PRId64 " ms",
          dx_monotonic_ms());
   return true;

@@ -7,10 +7,6 @@
 
 #include "lib/base/clock.h"
 #include "lib/base/digest.h"
-#include "lib/base/policy.h"
-
-#define GAPS 9 /* between ten calls, which must take longer than a second */
-#define SECOND_MS 1025 /* with a margin, because clocks are rounded */
 
 void dx_rate_limit_init(struct dx_rate_limit *limit, int history_dirfd,
                         const char *host, int port)
@@ -38,45 +34,48 @@ static double current_rate(const struct dx_rate_limit *limit, double rate)
   return fmin(rate, limit->cut_rate + since_s * DX_RATE_GROWTH);
 }
 
-/* By how much a call may be later than its slot: nine gaps less this time are
- * still longer than a second. */
-static double most_late_ms(double rate)
+/* The slot after that of a call at call_ms. */
+static double next_slot(const struct dx_rate_limit *limit, double rate,
+                        double call_ms)
 {
-  double spare = GAPS * 1000 / rate - SECOND_MS;
-
-  return fmax(0, fmin(spare, DX_RATE_LIMIT_LATE_MS));
-}
-
-static double gap_ms(const struct dx_rate_limit *limit, double rate)
-{
-  return 1000 / current_rate(limit, rate);
+  return fmax(limit->next_ms, call_ms + 1000 / current_rate(limit, rate));
 }
 
 void dx_rate_limit_hold(struct dx_rate_limit *limit, double rate)
 {
-  limit->next_ms =
-      fmax(limit->next_ms, (double)dx_monotonic_ms() + gap_ms(limit, rate));
+  /* The times of the previous calls are unknown. Ten calls of two processes are
+   * nine gaps apart, minus what the first process may have caught up. */
+  double spare_ms = DX_RATE_CALLS * 1000 / rate - DX_RATE_LATE_MS,
+         hold_ms = fmax(0, DX_RATE_WINDOW_MS - spare_ms);
+
+  limit->next_ms = next_slot(limit, rate, (double)dx_monotonic_ms() + hold_ms);
 }
 
 int64_t dx_rate_limit_next_ms(const struct dx_rate_limit *limit)
 {
-  return (int64_t)ceil(fmax(limit->next_ms, (double)limit->pause.until_ms));
+  int64_t window_ms = limit->left_ms[limit->oldest] + DX_RATE_WINDOW_MS,
+          pause_ms = limit->pause.until_ms;
+
+  return (int64_t)ceil(fmax(
+      limit->next_ms, (double)(window_ms > pause_ms ? window_ms : pause_ms)));
 }
 
 double dx_rate_limit_take(struct dx_rate_limit *limit, double rate)
 {
   double slot_ms =
-      fmax(limit->next_ms, (double)dx_monotonic_ms() - most_late_ms(rate));
+      fmax(limit->next_ms, (double)dx_monotonic_ms() - DX_RATE_LATE_MS);
 
-  limit->next_ms = slot_ms + gap_ms(limit, rate);
+  limit->next_ms = next_slot(limit, rate, slot_ms);
   return slot_ms;
 }
 
-void dx_rate_limit_leave(struct dx_rate_limit *limit, double rate,
-                         double slot_ms)
+void dx_rate_limit_leave(struct dx_rate_limit *limit, double rate)
 {
-  if ((double)dx_monotonic_ms() - slot_ms > most_late_ms(rate))
-    dx_rate_limit_hold(limit, rate);
+  int64_t now = dx_monotonic_ms();
+
+  limit->next_ms = next_slot(limit, rate, (double)(now - DX_RATE_LATE_MS));
+  limit->left_ms[limit->oldest] = now;
+  limit->oldest = (limit->oldest + 1) % DX_RATE_CALLS;
 }
 
 static void save(const struct dx_rate_limit *limit)
@@ -110,7 +109,7 @@ void dx_rate_limit_refused(struct dx_rate_limit *limit, double rate,
         fmax(current_rate(limit, rate) * DX_RATE_CUT, DX_RATE_MIN);
     limit->cut_ms = now;
     limit->refusals++;
-    dx_rate_limit_hold(limit, rate);
+    limit->next_ms = next_slot(limit, rate, (double)now);
   }
   if (limit->refusals > 1)
     backoff_ms = dx_backoff_ms(limit->refusals - 1);

@@ -2,11 +2,12 @@
  * rate_limit.h - fewer than ten calls in any second to one host and port
  * (doc/policy.md, "Rate limit").
  *
- * The time of the next call and the end of a pause are kept in memory; the
- * pause is also stored in a small file (lib/base/history.h). All sections with
- * that host and port share one struct dx_rate_limit, and each call is followed
- * by a gap of 1/APIRate of its section, or by a longer one after the service
- * has refused calls: other hosts may use the same account.
+ * The time of the next slot, the times of the last nine calls, and the end of a
+ * pause are kept in memory; the pause is also stored in a small file
+ * (lib/base/history.h). All sections with that host and port share one struct
+ * dx_rate_limit, and each slot is followed by a gap of 1/APIRate of its
+ * section, or by a longer one after the service has refused calls: other hosts
+ * may use the same account.
  *
  * Calling sequence: init, while docextractd.lock is held; hold, for each
  * section. For each call: when dx_rate_limit_next_ms() has come, take; when the
@@ -23,12 +24,15 @@
 #include <stdint.h>
 
 #include "lib/base/history.h"
+#include "lib/base/policy.h"
 
 struct dx_rate_limit {
   int history_dirfd;
   const char *host;
   int port;
-  double next_ms;  /* the next free slot, monotonic */
+  double next_ms;                 /* the next free slot, monotonic */
+  int64_t left_ms[DX_RATE_CALLS]; /* times of the last calls, a ring */
+  size_t oldest;                  /* in left_ms */
   double cut_rate; /* calls per second after the last cut; it grows since */
   int64_t cut_ms;  /* time of that cut, monotonic; 0: none */
   int refusals;    /* cuts since the last call that was not refused */
@@ -39,21 +43,20 @@ struct dx_rate_limit {
 void dx_rate_limit_init(struct dx_rate_limit *limit, int history_dirfd,
                         const char *host, int port);
 
-/* No call for 1/rate from now: the previous process may have made a call
- * shortly before it ended. rate: calls per second. */
+/* No call for 1/rate from now, and for longer above 8 calls per second: the
+ * previous process may have made calls shortly before it ended. rate: calls per
+ * second. */
 void dx_rate_limit_hold(struct dx_rate_limit *limit, double rate);
 
 /* When the next call may begin, monotonic; it may be in the past. */
 int64_t dx_rate_limit_next_ms(const struct dx_rate_limit *limit);
 
-/* Takes the slot for a call that begins now; returns its time. A call that
- * begins late leaves its slot to no other call. */
+/* Takes the slot for a call that begins now; returns its time. If the call is
+ * late, the next ones catch up, by at most DX_RATE_LATE_MS. */
 double dx_rate_limit_take(struct dx_rate_limit *limit, double rate);
 
-/* The connection is ready, and the request leaves now. If connecting took so
- * long that the slot has passed, the gap begins now. */
-void dx_rate_limit_leave(struct dx_rate_limit *limit, double rate,
-                         double slot_ms);
+/* The connection is ready, and the request leaves now, which counts. */
+void dx_rate_limit_leave(struct dx_rate_limit *limit, double rate);
 
 /*
  * The service refused a call that took its slot at slot_ms because there were

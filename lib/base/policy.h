@@ -59,13 +59,15 @@
 #define DX_PUTS_AT_ONCE 4          /* uploads of one process */
 
 /* doc/policy.md, "Rate limit". */
+#define DX_RATE_CALLS 9        /* at most, in any DX_RATE_WINDOW_MS */
+#define DX_RATE_WINDOW_MS 1015 /* some calls arrive sooner than others */
+#define DX_RATE_LATE_MS 100    /* calls after a late one catch up */
 /* After refused calls (429): found by simulation, tests/bench/hosts.c. */
-#define DX_RATE_CUT 0.7           /* of the rate remains */
-#define DX_RATE_CUT_GAP_MS 1000   /* between two cuts */
-#define DX_RATE_GROWTH 0.1        /* per second, each second */
-#define DX_RATE_MIN 0.05          /* per second */
-#define DX_RATE_LIMIT_LATE_MS 100 /* a later call takes a later slot */
-#define DX_CALLS_AT_ONCE 16       /* to one host; 8 a second, 2 s each */
+#define DX_RATE_CUT 0.7         /* of the rate remains */
+#define DX_RATE_CUT_GAP_MS 1000 /* between two cuts */
+#define DX_RATE_GROWTH 0.1      /* per second, each second */
+#define DX_RATE_MIN 0.05        /* per second */
+#define DX_CALLS_AT_ONCE 16     /* to one host; 8 a second, 2 s each */
 
 /* When to poll (doc/policy.md, "Poll schedule"). Found by simulation with
  * lognormal times, tests/bench/lag.c. M: their median, SPREAD: the standard

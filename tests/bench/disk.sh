@@ -9,6 +9,7 @@
 
 jobs=$(size 100 24)
 rate=9
+backend=$build/tests/it/docextract-quick # it starts no docextractd, see below
 preload=$build/tests/crash/preload.so
 
 "$top/tests/it/mkpdf" "$dir/a.pdf" 'Patient: Ann Ahrens|MRN: 1'

@@ -77,8 +77,10 @@ static bool call(struct host *host, enum strategy strategy, double rate)
   double slot_ms = 0, wait_ms;
   bool accepted;
 
-  if (strategy == ADAPT)
+  if (strategy == ADAPT) {
     slot_ms = dx_rate_limit_take(&host->limit, rate);
+    dx_rate_limit_leave(&host->limit, rate);
+  }
   accepted = is_accepted();
   host->refusals = accepted ? 0 : host->refusals + 1;
   if (strategy == ADAPT && accepted) {

@@ -3,10 +3,11 @@
 # rate.sh - docextractd keeps the rate limit although it is killed and started
 # again all the time while many documents wait, and while `docextract hello` and
 # `docextract submit` run. Counted where the calls come in. DOCUMENTS,
-# SECONDS_LONG and SEED can be set in the environment.
+# RATE, SECONDS_LONG, and SEED can be set in the environment.
 . "$(dirname "$0")/../it/lib.sh"
 
 n=${DOCUMENTS:-60}
+rate=${RATE:-8}
 long=${SECONDS_LONG:-20}
 RANDOM=${SEED:-7}
 submit=
@@ -33,7 +34,7 @@ most_in_a_second()
 }
 
 start_sim --source-time 0 --case-time 0
-write_config 'APIRate 8'
+write_config "APIRate $rate"
 make_cups
 chart_pdf "$dir/a.pdf" Ann Ahrens 1
 documents=()
@@ -71,8 +72,8 @@ is 'each document has its results' "$(n_results) $(n_manifests)" "$n $n"
 most=$(calls_log | most_in_a_second)
 check "at most 9 calls in any second, to the end ($most)" test "$most" -le 9
 used=$(calls_log | tail -n +$((killed + 1)) |
-  awk 'NR == 1 { first = $1 } { last = $1 }
-    END { print int((NR - 1) * 1000000 / 8 / (last - first)) }')
+  awk -v rate="$rate" 'NR == 1 { first = $1 } { last = $1 }
+    END { print int((NR - 1) * 1000000 / rate / (last - first)) }')
 check "without kills, at least 90 % of the rate is used ($used/1000)" \
   test "$used" -ge 900
 is 'the simulator refused no call' "$(grep -c '"status":429' "$SIM_LOG")" 0
