@@ -37,10 +37,11 @@ upload_times()
 }
 
 # Prints the milliseconds from the first print to the end of the last print job,
-# and to the last result; then, for each job, from its upload to its end.
+# and to the last result; then, for each job except the last, from its upload to
+# its end. With auto, the last one ends with its result: no other job waits.
 print_all() # COMPLETION
 {
-  local i begin source job ended_at=()
+  local i begin source job id ended_at=()
   start_sim --source-time $service_s --case-time 0
   start_cupsd
   write_config "Completion $1"
@@ -55,8 +56,8 @@ print_all() # COMPLETION
   done
   echo $((ended_at[job] - begin)) $(($(uptime_ms) - begin)) >&3
   jq -r '"\(.source_id) \(.job.id)"' "$results"/*.job.json | sort > "$dir/jobs"
-  upload_times | sort | join "$dir/jobs" - | while read -r source job i; do
-    echo $((ended_at[job] - ${i%.*})) >&3
+  upload_times | sort | join "$dir/jobs" - | while read -r source id i; do
+    [ "$id" = "$job" ] || echo $((ended_at[id] - ${i%.*})) >&3
   done
 }
 
