@@ -324,7 +324,7 @@ void dx_engine_free(struct dx_engine **engine_at)
 
   if (engine == NULL)
     return;
-  engine_end_hellos(engine);
+  dx_engine_cancel_hello(engine, NULL);
   engine_hook_stop(engine);
   for (i = 0; i < engine->job_count; i++)
     engine_release_job(engine, engine->jobs[i]);

@@ -99,7 +99,8 @@ typedef void dx_hello_tell(void *ctx, const char *line);
 enum dx_code dx_engine_hello(struct dx_engine *engine, const char *service,
                              dx_hello_tell *tell, void *ctx,
                              struct dx_err *err) DX_MUST_USE;
-/* Ends the tests with this ctx, if any, without calling `tell`. */
+/* Ends the tests with this ctx, if any, or all (NULL), without calling `tell`.
+ */
 void dx_engine_cancel_hello(struct dx_engine *engine, const void *ctx);
 
 /* One turn of the event loop: performs all due steps, then waits at most

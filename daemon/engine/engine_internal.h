@@ -263,8 +263,6 @@ void engine_hook_stop(struct dx_engine *engine);
 struct hello *engine_hello_waits(struct dx_engine *engine,
                                  const struct host *host, int64_t due_ms);
 void engine_hello_call(struct hello *hello);
-/* Ends all tests with an error. */
-void engine_end_hellos(struct dx_engine *engine);
 
 /* ---- call.c ---- */
 

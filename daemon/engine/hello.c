@@ -367,19 +367,7 @@ void dx_engine_cancel_hello(struct dx_engine *engine, const void *ctx)
 
   for (; h != NULL; h = next) {
     next = LIST_NEXT(h, link);
-    if (h->ctx == ctx)
+    if (ctx == NULL || h->ctx == ctx)
       hello_free(h);
-  }
-}
-
-void engine_end_hellos(struct dx_engine *engine)
-{
-  struct hello *h;
-
-  while ((h = LIST_FIRST(&engine->hellos)) != NULL) {
-    /* NOLINTNEXTLINE(*-unix.Malloc): hello_free() removes it from the list */
-    hello_tell(h, "error %s the configuration was changed; try again",
-               dx_code_name(DX_E_BUSY));
-    hello_free(h);
   }
 }

@@ -183,4 +183,11 @@ FAILED name'
 is 'hello: the error is the last line' "$rc $err" \
   '75 waiting for a name server
 docextract: no such host'
+
+play 'hold\n\n? hello
+> line ok     spool           /x'
+dx hello
+end_play
+is 'hello: the end of the connection is an error' "$rc $err" \
+  '75 docextract: docextractd was stopped, or loaded its configuration again, before it responded; try again'
 end

@@ -283,15 +283,6 @@ static void canceled_test_sends_nothing_more(void **state)
   assert_string_equal(told, "");
 }
 
-static void reload_ends_a_test(void **state)
-{
-  (void)state;
-  configure_file();
-  begin();
-  dx_engine_free(&engine);
-  has("\nerror E_BUSY ");
-}
-
 static void unknown_service_is_an_error(void **state)
 {
   struct dx_err err;
@@ -311,7 +302,6 @@ int main(void)
       CASE(unwritable_results_are_reported),
       CASE(stop_ends_the_wait_for_a_command),
       CASE(canceled_test_sends_nothing_more),
-      CASE(reload_ends_a_test),
       CASE(unknown_service_is_an_error),
   };
 
