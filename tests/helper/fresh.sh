@@ -51,7 +51,7 @@ make_debian "$codename" "$machine" ca-certificates ${user:+sudo} \
 if compgen -G '/usr/local/share/ca-certificates/*.crt' > /dev/null; then
   cp /usr/local/share/ca-certificates/*.crt \
     "$machine/usr/local/share/ca-certificates/" &&
-    chroot "$machine" update-ca-certificates > "$log" 2>&1 ||
+    env -u TMPDIR chroot "$machine" update-ca-certificates > "$log" 2>&1 ||
     fail "the certificates of this machine cannot be added: $(cat "$log")"
 fi
 git -c safe.directory='*' clone -q . "$machine/srv/docextract" ||
