@@ -512,7 +512,7 @@ enum dx_reason codecs_jpx(const unsigned char *bytes, size_t len,
   rows = (siz[1] - siz[7] + siz[5] - 1) / siz[5];
   if (columns > JPX_TILES_MAX || columns * rows > JPX_TILES_MAX)
     return DX_REASON_TOO_COMPLEX;
-  tiles = calloc(columns * rows, sizeof(*tiles));
+  tiles = calloc((size_t)(columns * rows), sizeof(*tiles));
   if (tiles == NULL)
     return DX_REASON_TROUBLE;
   jpx_codestream(&in, tiles, columns * rows);

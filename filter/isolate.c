@@ -143,7 +143,7 @@ static enum dx_reason parent_wait(pid_t child, const sigset_t *ended,
   struct rusage used = {0};
 
   while (wait4(child, &status, WNOHANG, &used) == 0) {
-    struct timespec left = {left_ms / 1000, left_ms % 1000 * 1000000};
+    struct timespec left = {left_ms / 1000, (long)(left_ms % 1000 * 1000000)};
 
     if (left_ms <= 0) {
       (void)kill(child, SIGKILL);

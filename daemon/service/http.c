@@ -22,7 +22,6 @@
 #include "lib/base/policy.h"
 
 #define HTTP_STATUS_MAX 599
-#define DATE_MAX_S 253402300799 /* 9999-12-31T23:59:59Z */
 #define NOT_HTTP "the response is not HTTP"
 
 struct dx_http_call {
@@ -418,12 +417,24 @@ static const char *header_of(const struct dx_http_call *call, const char *name)
              : "";
 }
 
-/* Milliseconds; -1 if the text is not a date, before 1970, or after 9999. */
+/* RFC 9110, section 5.6.7. Milliseconds; -1 if the text is not a date, or
+ * before 1970. On computers with 32 bits, the time_t of curl_getdate() differs.
+ */
 static int64_t http_date_ms(const char *text)
 {
-  time_t at = curl_getdate(text, NULL);
+  static const char *const forms[] = {"%a, %d %b %Y %T GMT",
+                                      "%A, %d-%b-%y %T GMT", "%a %b %d %T %Y"};
+  size_t i;
 
-  return at >= 0 && at <= DATE_MAX_S ? (int64_t)at * 1000 : -1;
+  for (i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
+    struct tm tm = {0};
+    const char *end = strptime(text, forms[i], &tm);
+    time_t at = end != NULL && *end == '\0' ? timegm(&tm) : -1;
+
+    if (at >= 0)
+      return (int64_t)at * 1000;
+  }
+  return -1;
 }
 
 static void fill_response(struct dx_http_call *call, CURLcode result,

@@ -195,7 +195,7 @@ int64_t dx_poll_wait_ms(const struct dx_poll_forecast *forecast,
              age_ms > DX_POLL_BLIND_MS ? DX_POLL_MAX_MS : DX_POLL_BLIND_MAX_MS);
     jitter = DX_POLL_BLIND_JITTER;
   }
-  return (int64_t)(step * (1 + jitter * (2 * random - 1)));
+  return llround(step * (1 + jitter * (2 * random - 1)));
 }
 
 /* ---- the file of times ---- */

@@ -5,6 +5,7 @@
 
 #include <ctype.h>
 #include <stdarg.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +15,7 @@ static bool grow(struct dx_buf *buf, size_t more)
   size_t room = buf->room != 0 ? buf->room : 64;
   char *data;
 
-  if (buf->failed || more > (size_t)1 << 40) {
+  if (buf->failed || more > SIZE_MAX / 8 - buf->len) {
     buf->failed = true;
     return false;
   }

@@ -12,6 +12,8 @@
 #include <time.h>
 #include <unistd.h>
 
+_Static_assert(sizeof(time_t) == 8 && sizeof(off_t) == 8, "see configure.ac");
+
 #define DIGITS "0123456789"
 
 static int64_t read_clock(clockid_t id)

@@ -38,6 +38,6 @@ if output=$(build "$@" 2>&1); then
   ok "it is built with: configure --enable-werror $*"
 else
   not_ok "it is built with: configure --enable-werror $*" \
-    "$(tail -n 40 <<< "$output")"
+    "$(grep -a -A 5 "error:" <<< "$output" | head -n 40; tail -n 20 <<< "$output")"
 fi
 count_is_good

@@ -415,7 +415,7 @@ static void spoil(const char *path, const char *how)
   }
   TIFFClose(tiff);
   len = counts[n - 1];
-  (void)fseek(f, offsets[n - 1], SEEK_SET);
+  (void)fseek(f, (long)offsets[n - 1], SEEK_SET);
   if (len > sizeof(bytes) - 16 || fread(bytes, 1, len, f) != len)
     die("cannot read the strip");
   if (strcmp(how, "sum") == 0) {

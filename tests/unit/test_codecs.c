@@ -37,7 +37,7 @@ static tmsize_t tiff_write(thandle_t handle, void *bytes, tmsize_t len)
   memcpy(t->file.at + t->at, bytes, (size_t)len);
   t->at += (uint64_t)len;
   if (t->at > t->file.len)
-    t->file.len = t->at;
+    t->file.len = (size_t)t->at;
   return len;
 }
 

@@ -500,13 +500,17 @@ static enum dx_reason take_all_time(const struct pdf_task *task,
 /* With AddressSanitizer memory is not limited: the other build tests it. */
 #ifndef ISOLATE_SANITIZED
 /* As operator new does: NULL calls the handler. */
-void *_Znwm(size_t size);
+#if __SIZEOF_SIZE_T__ == 4
+void *cplusplus_new(size_t size) __asm__("_Znwj");
+#else
+void *cplusplus_new(size_t size) __asm__("_Znwm");
+#endif
 
 static enum dx_reason take_all_memory(const struct pdf_task *task,
                                       struct pdf_done *ret_done)
 {
   (void)task;
-  while (_Znwm(1000000) != NULL)
+  while (cplusplus_new(1000000) != NULL)
     continue;
   ret_done->pages = 1;
   return DX_REASON_NONE; /* as libqpdf would, with half a document */
