@@ -1,0 +1,56 @@
+#!/usr/bin/env bash
+#
+# systems.sh - packaging for systems that cannot be started here, with their own
+# tools: the RPM package is built and rpmlint accepts it, the SELinux module is
+# compiled, and the AppArmor profile is parsed. Without root it is skipped and says
+# so; in CI that is a failure.
+. "$(dirname "$0")/../it/lib.sh"
+. "$top/tests/helper/machine.sh"
+
+[ "$(id -u)" = 0 ] || leave_out_all 'other systems' 'run it as root'
+prepare_to_build rpm rpmlint checkpolicy semodule-utils apparmor
+
+files=$top/packaging
+
+# --- RPM ---------------------------------------------------------------------
+
+make -C "$build" dist > "$dir/dist.log" 2>&1 ||
+  give_up "make dist: $(tail -n 3 "$dir/dist.log")"
+mkdir -p "$dir/rpm/SOURCES"
+mv "$build/docextract-$version.tar.xz" "$dir/rpm/SOURCES/"
+# The macros of systemd are in a package of Fedora. Dependencies have the names
+# of its packages.
+rpm_build()
+{
+  rpmbuild --nodeps --define "_topdir $dir/rpm" --define 'systemd_requires %nil' \
+    --define '_unitdir /usr/lib/systemd/system' \
+    --define 'systemd_post() systemctl --no-reload preset %{*} || :' \
+    --define 'systemd_preun() systemctl --no-reload disable --now %{*} || :' \
+    --define 'systemd_postun_with_restart() systemctl try-restart %{*} || :' \
+    -ta "$dir/rpm/SOURCES/docextract-$version.tar.xz"
+}
+rpms() { find "$dir/rpm/RPMS" -name '*.rpm'; }
+check 'RPM packages are built from the tarball' rpm_build
+is 'four of them' "$(rpms | wc -l)" 4
+check 'rpmlint accepts the specification' rpmlint "$build/packaging/docextract.spec"
+contents=$(rpms | xargs rpm -qlp)
+for f in /usr/bin/docextract /usr/sbin/docextractd \
+  /usr/lib/cups/backend/docextract /usr/lib/cups/filter/todocextract \
+  /usr/share/cups/model/docextract.ppd /var/spool/docextract/results; do
+  has "$f is in them" "$contents" "^$f$"
+done
+has 'only root runs the backend, so that cupsd starts it as root' \
+  "$(rpms | xargs -n 1 rpm -qlvp | grep backend/docextract)" '^-rwx------ .* root '
+
+# --- SELinux and AppArmor ----------------------------------------------------
+
+module()
+{
+  checkmodule -M -m -o "$dir/docextract.mod" "$files/docextract.te" &&
+    semodule_package -o "$dir/docextract.pp" -m "$dir/docextract.mod" \
+      -f "$files/docextract.fc"
+}
+check 'the SELinux module is compiled' module
+check 'the AppArmor profile is parsed' \
+  /usr/sbin/apparmor_parser -QK "$files/usr.sbin.docextractd"
+finish
