@@ -9,15 +9,19 @@
 #include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "lib/base/clock.h"
+#include "lib/base/language.h"
 #include "lib/base/log.h"
 #include "lib/base/policy.h"
+#include "lib/base/utf8.h"
 #include "lib/spool/sentence.h"
 
+#define LINE_BYTES 1900 /* below CUPS_MAX_MESSAGE */
 #define PROGRESS_STEP 5 /* percent between two lines */
 #define READ_MS 1000    /* for cupsd to read the last lines */
 #define READ_LOOK_MS 2
@@ -28,27 +32,26 @@ static int last_percent = -1;
 
 static void status_put_line(const char *prefix, const char *text)
 {
-  char line[1900]; /* below CUPS_MAX_MESSAGE */
-  int n = snprintf(line, sizeof(line) - 1, "%s: %s", prefix, text);
+  char line[LINE_BYTES], cut[LINE_BYTES - 1];
 
-  if (n < 0)
-    return;
-  if ((size_t)n > sizeof(line) - 2)
-    n = (int)sizeof(line) - 2;
-  line[n] = '\n';
-  (void)fwrite(line, 1, (size_t)n + 1, stderr);
+  (void)snprintf(line, sizeof(line), "%s: %s", prefix, text);
+  dx_utf8_copy(cut, sizeof(cut), line);
+  (void)fprintf(stderr, "%s\n", cut);
 }
 
-/* One write per line: processes share the pipe to cupsd. */
+/* One write per line: processes share the pipe to cupsd. All but DEBUG is for
+ * users, or has no words. */
 void status_say(const char *prefix, const char *format, ...)
 {
-  char text[1900]; /* below CUPS_MAX_MESSAGE */
+  char text[LINE_BYTES], shown[LINE_BYTES];
   va_list args;
 
   va_start(args, format);
   (void)vsnprintf(text, sizeof(text), format, args);
   va_end(args);
-  status_put_line(prefix, text);
+  if (strcmp(prefix, "DEBUG") != 0)
+    (void)dx_translate(text, shown, sizeof(shown));
+  status_put_line(prefix, strcmp(prefix, "DEBUG") != 0 ? shown : text);
   (void)fflush(stderr);
 }
 

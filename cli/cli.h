@@ -99,15 +99,18 @@ void cli_print_word(const char *word, bool is_good);
 void cli_line(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void cli_line_end(void);
 
-/* Prints untrusted text, at most `most` characters: invalid bytes, control
- * characters, and characters that hide or reverse text (dx_utf8_is_hidden())
- * become '?'. Returns the number of bytes of the text that this is. */
-size_t cli_print_plain(const char *text, size_t most);
+/* Prints untrusted text, as much as fits into these columns: invalid bytes,
+ * control characters, and characters that hide or reverse text
+ * (dx_utf8_is_hidden()) become '?'. */
+void cli_print_plain(const char *text, size_t columns);
+/* The same for its first character; returns the number of its bytes. */
+size_t cli_print_character(const char *text);
 
 /* Prints bytes unchanged; on a terminal, without control characters except
  * newlines and tabs. A NUL must follow the bytes. */
 void cli_print_bytes(const char *bytes, size_t len);
-size_t cli_count_characters(const char *text);
+/* The width on a terminal: most Japanese characters have two columns. */
+size_t cli_count_columns(const char *text);
 
 /* ---- load.c ---- */
 

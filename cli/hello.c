@@ -185,7 +185,7 @@ static void hello_print_said(const struct dx_message *message)
     cli_print_word("FAILED", false);
     text += 6;
   }
-  (void)cli_print_plain(text, SIZE_MAX);
+  cli_print_plain(text, SIZE_MAX);
   (void)putchar('\n');
 }
 

@@ -17,11 +17,13 @@
 #include "lib/base/buf.h"
 #include "lib/base/clock.h"
 #include "lib/base/json.h"
+#include "lib/base/language.h"
 #include "lib/base/policy.h"
 #include "lib/spool/sentence.h"
 
 #define KEY_DIGITS 8 /* minimum length of a key */
 #define WATCH_MS 1000
+#define SAID_BYTES (2 * DX_SENTENCE_BYTES) /* in any language */
 
 struct row {
   char key[DX_KEY_BYTES];
@@ -30,7 +32,7 @@ struct row {
   char name[CLI_CUPS_NAME_BYTES]; /* of the print job, "chart-12" */
   char age[24], docs[48], cases[24];
   /* Untrusted: cli_print_plain(). */
-  char text[DX_SENTENCE_BYTES + DX_ERR_TEXT_BYTES + 40];
+  char text[SAID_BYTES + DX_ERR_TEXT_BYTES + 80];
   char *json; /* with --json */
 };
 
@@ -87,7 +89,7 @@ static void jobs_describe(const struct list *list, const struct dx_job *job,
                           (cls == DX_CL_CONFIG || cls == DX_CL_TOKEN);
   time_t at = (time_t)(job->retry_at / 1000);
   const char *known = job->message;
-  char retry[32] = "";
+  char retry[32] = "", again[64], said[SAID_BYTES];
   struct tm tm;
   size_t i;
 
@@ -111,10 +113,13 @@ static void jobs_describe(const struct list *list, const struct dx_job *job,
                        : "docextractd is not running");
   if (list->is_driven && !dx_job_is_final(job) &&
       job->retry_at > dx_wall_ms() && localtime_r(&at, &tm) != NULL)
-    (void)strftime(retry, sizeof(retry), "; trying again at %H:%M", &tm);
-  (void)snprintf(row->text, sizeof(row->text), "%s%s%s%s", sentence,
+    (void)strftime(retry, sizeof(retry), "trying again at %H:%M", &tm);
+  (void)dx_translate(sentence, said, sizeof(said));
+  (void)dx_translate(retry, again, sizeof(again));
+  (void)snprintf(row->text, sizeof(row->text), "%s%s%s%s%s", said,
                  list->cli->asks || message[0] == '\0' ? "" : ": ",
-                 list->cli->asks ? "" : message, retry);
+                 list->cli->asks ? "" : message, again[0] != '\0' ? "; " : "",
+                 again);
 }
 
 static void jobs_format_age(int64_t since_ms, char age[24])
@@ -312,7 +317,7 @@ static enum dx_code jobs_read(struct list *list, struct dx_err *err)
   code = cli_each_job(list->cli, jobs_visit, list, err);
   jobs_sort(list, jobs_by_key);
   list->digits = KEY_DIGITS;
-  list->width = cli_count_characters(jobs_header.name);
+  list->width = cli_count_columns(jobs_header.name);
   for (i = 0; i < list->count; i++) {
     struct row *row = &list->rows[i];
     struct row *before = kept > 0 ? &list->rows[kept - 1] : NULL;
@@ -325,8 +330,8 @@ static enum dx_code jobs_read(struct list *list, struct dx_err *err)
     while (before != NULL && list->digits < DX_KEY_BYTES - 1 &&
            strncmp(before->key, row->key, (size_t)list->digits) == 0)
       list->digits++;
-    if (cli_count_characters(row->name) > list->width)
-      list->width = cli_count_characters(row->name);
+    if (cli_count_columns(row->name) > list->width)
+      list->width = cli_count_columns(row->name);
     list->rows[kept++] = *row;
   }
   list->count = kept;
@@ -355,11 +360,11 @@ static void jobs_print_row(const struct list *list, size_t columns,
 
   dx_buf_printf(&line, "%-*.*s  %-10s  %s%*s  %6s  %5s  %5s", list->digits,
                 list->digits, row->key, row->state, name,
-                (int)(list->width - cli_count_characters(name)), "", row->age,
+                (int)(list->width - cli_count_columns(name)), "", row->age,
                 row->docs, row->cases);
   if (row->text[0] != '\0')
     dx_buf_printf(&line, "  %s", row->text);
-  (void)cli_print_plain(dx_buf_text(&line), columns);
+  cli_print_plain(dx_buf_text(&line), columns);
   printf("\n");
   dx_buf_release(&line);
 }

@@ -12,13 +12,14 @@ EXTRA_DIST += tests/cli/ask tests/cli/attend_test.sh tests/cli/cli_test.sh \
 	tests/cli/docextractd_played tests/cli/frame.sh \
 	tests/cli/jobs_test.sh tests/cli/owned_test.sh tests/cli/show_test.sh tests/cli/status_test.sh
 
-# The beginning of the page of `show --html` as a string. It contains the hash
-# of its style, which tests/cli/show_test.sh compares.
+# The beginning of the page of `show --html` as strings, with variables between
+# them. It contains the hash of its style, which tests/cli/show_test.sh compares.
 EXTRA_DIST += cli/show.html
 CLEANFILES += cli/show.html.inc
 cli/show.html.inc: cli/show.html
 	$(AM_V_GEN)$(MKDIR_P) cli && \
-	sed 's/"/\\"/g; s/.*/"&\\n"/' $(srcdir)/cli/show.html > $@
+	sed 's/"/\\"/g; s/.*/"&\\n"/; s/@\([a-z]*\)@/", \1, "/' \
+	  $(srcdir)/cli/show.html > $@
 cli/result.$(OBJEXT): cli/show.html.inc
 
 # As configured with a separate user.

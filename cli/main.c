@@ -8,6 +8,7 @@
 #include <ctype.h>
 #include <getopt.h>
 #include <limits.h>
+#include <locale.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -18,6 +19,7 @@
 #include <sysexits.h>
 
 #include "lib/base/json.h"
+#include "lib/base/language.h"
 #include "lib/base/log.h"
 #include "lib/base/process.h"
 
@@ -297,8 +299,10 @@ int main(int argc, char **argv)
 
   dx_process_protect();
   dx_process_hide_arguments(argc, argv, 1); /* titles and file names */
-  (void)signal(SIGPIPE, SIG_IGN); /* a closed pipe must not end a job */
-  (void)signal(SIGXFSZ, SIG_IGN); /* handled like a full disk */
+  dx_language_use(dx_language_of_user());
+  (void)setlocale(LC_CTYPE, "C.UTF-8"); /* for wcwidth() */
+  (void)signal(SIGPIPE, SIG_IGN);       /* a closed pipe must not end a job */
+  (void)signal(SIGXFSZ, SIG_IGN);       /* handled like a full disk */
   (void)setvbuf(stdout, NULL, _IOLBF, BUFSIZ);
   usage_read_options(&cli, argc, argv);
   verb = optind < argc && !cli.version ? usage_find_verb(argv[optind++]) : NULL;

@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "lib/base/json.h"
+#include "lib/base/language.h"
 #include "lib/base/policy.h"
 #include "lib/base/utf8.h"
 
@@ -119,7 +120,9 @@ static const char *result_text_of(const struct cJSON *json)
     return text;
   if (dx_json_bool(json, &yes))
     return yes ? "true" : "false";
-  return json == NULL ? "" : dx_json_is_null(json) ? "-" : "(see --json)";
+  return json == NULL            ? ""
+         : dx_json_is_null(json) ? "-"
+                                 : dx_label("(see --json)");
 }
 
 /* An object with a value is a measurement; anything else is a value itself. */
@@ -156,13 +159,13 @@ static void table_row(const struct result_row *row, const size_t width[COLUMNS])
     if (row->text[i][0] != '\0') {
       printf("%*s", (int)left, "");
       left = 0;
-      (void)cli_print_plain(row->text[i], SIZE_MAX);
+      cli_print_plain(row->text[i], SIZE_MAX);
     }
-    left += width[i] + 2 - cli_count_characters(row->text[i]);
+    left += width[i] + 2 - cli_count_columns(row->text[i]);
   }
   if (row->mark[0] != '\0') {
     printf("%*s", (int)left, "");
-    cli_print_word(row->mark, false);
+    cli_print_word(dx_label(row->mark), false);
   }
   printf("\n");
 }
@@ -172,22 +175,24 @@ static void table_patient(const struct cJSON *document)
   static const char *const before[] = {" ", " ", ", MRN ", ", born "};
   size_t i;
 
-  printf("Patient:");
+  (void)fputs(dx_label("Patient:"), stdout);
   for (i = 0; i < PATIENT_FIELDS; i++) {
     const struct cJSON *field = dx_json_get(document, patient_fields[i]);
 
     if (field == NULL)
       continue;
-    printf("%s", before[i]);
-    (void)cli_print_plain(result_text_of(field), SIZE_MAX);
+    (void)fputs(dx_label(before[i]), stdout);
+    cli_print_plain(result_text_of(field), SIZE_MAX);
   }
   printf("\n");
 }
 
 static void table_rows(const struct cJSON *document)
 {
-  static const struct result_row header = {
-      .text = {"FIELD", "VALUE", "UNIT", "MIN", "MAX"}, .mark = ""};
+  const struct result_row header = {
+      .text = {dx_label("FIELD"), dx_label("VALUE"), dx_label("UNIT"),
+               dx_label("MIN"), dx_label("MAX")},
+      .mark = ""};
   const struct cJSON *first = result_next_row(dx_json_first_member(document));
   const struct cJSON *member;
   size_t width[COLUMNS], i;
@@ -195,13 +200,13 @@ static void table_rows(const struct cJSON *document)
   if (first == NULL)
     return;
   for (i = 0; i < COLUMNS; i++)
-    width[i] = cli_count_characters(header.text[i]);
+    width[i] = cli_count_columns(header.text[i]);
   for (member = first; member; member = result_next_row(dx_json_next(member))) {
     const struct result_row row = result_make_row(member);
 
     for (i = 0; i < COLUMNS; i++)
-      if (cli_count_characters(row.text[i]) > width[i])
-        width[i] = cli_count_characters(row.text[i]);
+      if (cli_count_columns(row.text[i]) > width[i])
+        width[i] = cli_count_columns(row.text[i]);
   }
   table_row(&header, width);
   for (member = first; member; member = result_next_row(dx_json_next(member))) {
@@ -217,18 +222,18 @@ void result_print_table(const struct cJSON *results)
       dx_json_first_member(dx_json_get(results, "medical_data"));
   const char *name = result_text_of(dx_json_get(results, "case_name"));
 
-  printf("Case ");
-  (void)cli_print_plain(result_text_of(dx_json_get(results, "id")), SIZE_MAX);
+  printf("%s ", dx_label("Case"));
+  cli_print_plain(result_text_of(dx_json_get(results, "id")), SIZE_MAX);
   printf("%s", name[0] != '\0' ? ": " : "");
-  (void)cli_print_plain(name, SIZE_MAX);
+  cli_print_plain(name, SIZE_MAX);
   printf("\n");
   if (result_is_empty(results)) {
-    printf("Nothing was found in it\n");
+    printf("%s\n", dx_label("Nothing was found in it"));
     return;
   }
   for (; document != NULL; document = dx_json_next(document)) {
-    printf("\nDocument ");
-    (void)cli_print_plain(dx_json_name(document), SIZE_MAX);
+    printf("\n%s ", dx_label("Document"));
+    cli_print_plain(dx_json_name(document), SIZE_MAX);
     printf("\n");
     table_patient(document);
     table_rows(document);
@@ -239,11 +244,14 @@ void result_print_table(const struct cJSON *results)
 
 void result_begin_page(void)
 {
-  static const char text[] =
+  const char *language = dx_label("en"), *title = dx_label("Extracted values");
+  const char *const parts[] = {
 #include "cli/show.html.inc" /* of show.html, by cli/local.mk */
-      ;
+  };
+  size_t i;
 
-  (void)fputs(text, stdout);
+  for (i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
+    (void)fputs(parts[i], stdout);
 }
 
 void result_end_page(void)
@@ -263,7 +271,7 @@ static void page_print_text(const char *text)
 
     if (at != NULL)
       (void)fputs(escapes[at - special], stdout);
-    text += at != NULL ? 1 : cli_print_plain(text, 1);
+    text += at != NULL ? 1 : cli_print_character(text);
   }
 }
 
@@ -324,7 +332,7 @@ static void page_print_value(const struct cJSON *value)
              dx_json_bool(value, &yes)) {
     page_print_apart(result_text_of(value));
   } else if (value != NULL) {
-    printf("(empty)");
+    (void)fputs(dx_label("(empty)"), stdout);
   }
 }
 
@@ -381,7 +389,7 @@ static void page_measurement(const struct cJSON *member)
          row.mark[0] == 'l'   ? "▼ "
          : row.mark[0] == 'h' ? "▲ "
                               : "",
-         row.mark);
+         dx_label(row.mark));
 }
 
 static void page_rows(const struct cJSON *document)
@@ -390,12 +398,15 @@ static void page_rows(const struct cJSON *document)
 
   if (member == NULL)
     return;
-  printf("<table>\n<thead><tr><th scope=\"col\">Field</th>"
-         "<th scope=\"col\" class=\"n\">Value</th>"
-         "<th scope=\"col\">Unit</th>"
-         "<th scope=\"col\" class=\"n\">Min</th>"
-         "<th scope=\"col\">Range</th><th scope=\"col\">Max</th>"
-         "<th scope=\"col\">Out of range</th></tr></thead>\n<tbody>\n");
+  printf("<table>\n<thead><tr><th scope=\"col\">%s</th>"
+         "<th scope=\"col\" class=\"n\">%s</th>"
+         "<th scope=\"col\">%s</th>"
+         "<th scope=\"col\" class=\"n\">%s</th>"
+         "<th scope=\"col\">%s</th><th scope=\"col\">%s</th>"
+         "<th scope=\"col\">%s</th></tr></thead>\n<tbody>\n",
+         dx_label("Field"), dx_label("Value"), dx_label("Unit"),
+         dx_label("Min"), dx_label("Range"), dx_label("Max"),
+         dx_label("Out of range"));
   for (; member != NULL; member = result_next_row(dx_json_next(member))) {
     printf("<tr><th scope=\"row\">");
     page_print_apart(dx_json_name(member));
@@ -424,7 +435,7 @@ static void page_patient(const struct cJSON *document)
 
     if (field == NULL)
       continue;
-    printf("<div><dt>%s</dt><dd>", labels[i]);
+    printf("<div><dt>%s</dt><dd>", dx_label(labels[i]));
     page_print_value(field);
     printf("</dd></div>");
   }
@@ -438,16 +449,16 @@ void result_print_page(const struct cJSON *results)
   const struct cJSON *data = dx_json_get(results, "medical_data");
   const struct cJSON *document = dx_json_first_member(data);
 
-  printf("<section>\n<h2>Case ");
+  printf("<section>\n<h2>%s ", dx_label("Case"));
   page_print_apart(result_text_of(dx_json_get(results, "case_name")));
   printf(" <small>");
   page_print_apart(result_text_of(dx_json_get(results, "id")));
   printf("</small></h2>\n");
   page_print_members(results, known);
   if (result_is_empty(results))
-    printf("<p>Nothing was found in it</p>\n");
+    printf("<p>%s</p>\n", dx_label("Nothing was found in it"));
   for (; document != NULL; document = dx_json_next(document)) {
-    printf("<h3>Document ");
+    printf("<h3>%s ", dx_label("Document"));
     page_print_apart(dx_json_name(document));
     printf("</h3>\n");
     if (dx_json_first_member(document) != NULL) {

@@ -18,6 +18,7 @@
 #include "lib/base/digest.h"
 #include "lib/base/fs.h"
 #include "lib/base/json.h"
+#include "lib/base/language.h"
 #include "lib/base/policy.h"
 #include "lib/control/status.h"
 #include "lib/spool/results.h"
@@ -42,12 +43,13 @@ static void show_begin_page(struct show *s)
 __attribute__((format(printf, 2, 3))) static void
 show_print_note(struct show *s, const char *format, ...)
 {
-  char text[DX_REASON_BYTES + 128];
+  char english[DX_REASON_BYTES + 128], text[2 * sizeof(english)];
   va_list args;
 
   va_start(args, format);
-  (void)vsnprintf(text, sizeof(text), format, args);
+  (void)vsnprintf(english, sizeof(english), format, args);
   va_end(args);
+  (void)dx_translate(english, text, sizeof(text));
   fprintf(stderr, "docextract: %s\n", text);
   if (s->cli->html) {
     show_begin_page(s);

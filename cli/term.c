@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include <wchar.h>
 
 #include "lib/base/utf8.h"
 
@@ -57,21 +58,42 @@ void cli_line_end(void)
   is_line_open = false;
 }
 
-size_t cli_print_plain(const char *text, size_t most)
+/* The length of the first character of a text, and its width on a terminal. It
+ * is 1 for hidden ones, which are printed as '?', and if the C library has no
+ * widths. */
+static size_t term_measure(const char *text, size_t *ret_columns)
 {
-  const char *at = text;
+  uint32_t c = 0;
+  size_t len = dx_utf8_char(text, &c);
+  int columns = len == 0 || dx_utf8_is_hidden(c) ? 1 : wcwidth((wchar_t)c);
+
+  *ret_columns = columns >= 0 ? (size_t)columns : 1;
+  return len > 0 ? len : 1;
+}
+
+size_t cli_print_character(const char *text)
+{
   uint32_t c;
+  size_t len = dx_utf8_char(text, &c);
 
-  for (; *at != '\0' && most > 0; most--) {
-    size_t len = dx_utf8_char(at, &c);
+  if (len == 0 || dx_utf8_is_hidden(c))
+    (void)putchar('?');
+  else
+    (void)fwrite(text, len, 1, stdout);
+  return len > 0 ? len : 1;
+}
 
-    if (len == 0 || dx_utf8_is_hidden(c))
-      (void)putchar('?');
-    else
-      (void)fwrite(at, len, 1, stdout);
-    at += len > 0 ? len : 1;
+void cli_print_plain(const char *text, size_t columns)
+{
+  size_t width;
+
+  while (*text != '\0') {
+    (void)term_measure(text, &width);
+    if (width > columns)
+      break;
+    columns -= width;
+    text += cli_print_character(text);
   }
-  return (size_t)(at - text);
 }
 
 void cli_print_bytes(const char *bytes, size_t len)
@@ -89,18 +111,15 @@ void cli_print_bytes(const char *bytes, size_t len)
       (void)putchar('?');
       at++;
     } else {
-      at += cli_print_plain(at, 1);
+      at += cli_print_character(at);
     }
 }
 
-size_t cli_count_characters(const char *text)
+size_t cli_count_columns(const char *text)
 {
-  size_t count = 0;
+  size_t count = 0, width;
 
-  for (; *text != '\0'; count++) {
-    size_t len = dx_utf8_char(text, NULL);
-
-    text += len > 0 ? len : 1;
-  }
+  for (; *text != '\0'; count += width)
+    text += term_measure(text, &width);
   return count;
 }

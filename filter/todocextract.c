@@ -400,12 +400,19 @@ static int todocextract_run(struct job *job, int from)
  * that of a failed filter. The warning is for the log. */
 static int refuse_queue(int from)
 {
-  char bytes[4096];
+  struct dx_config *config = NULL;
+  char bytes[4096], text[DX_SENTENCE_BYTES];
+  struct dx_err err;
 
-  (void)fputs("WARNING: this driver works only with docextract:// devices; "
-              "use '-m everywhere' to add a queue for a shared printer\n"
-              "ERROR: " DX_SAY_ELSEWHERE "\n",
-              stderr);
+  if (dx_config_load(dx_config_path(), &config, &err) == DX_OK)
+    dx_language_use(config->language);
+  dx_config_free(&config);
+  (void)dx_translate(DX_SAY_ELSEWHERE, text, sizeof(text));
+  (void)fprintf(stderr,
+                "WARNING: this driver works only with docextract:// devices; "
+                "use '-m everywhere' to add a queue for a shared printer\n"
+                "ERROR: %s\n",
+                text);
   while (read(from, bytes, sizeof(bytes)) > 0)
     continue;
   return 1;

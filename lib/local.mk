@@ -7,7 +7,8 @@ libdx_a_SOURCES = \
 	lib/base/fields.c lib/base/fields.h \
 	lib/base/fs.c lib/base/fs.h lib/base/history.c lib/base/history.h \
 	lib/base/json.c lib/base/json.h \
-	lib/base/json_scan.c lib/base/log.c lib/base/log.h \
+	lib/base/json_scan.c lib/base/language.c lib/base/language.h \
+	lib/base/log.c lib/base/log.h \
 	lib/base/policy.h lib/base/process.c lib/base/process.h \
 	lib/base/sandbox.c lib/base/sandbox.h \
 	lib/base/user.c lib/base/user.h lib/base/utf8.c \
@@ -37,3 +38,18 @@ libdx_a_SOURCES = \
 	lib/control/start.c lib/control/start.h \
 	lib/control/status.c \
 	lib/control/status.h
+
+# The catalogs as C arrays, in which adjacent strings of a row are one. Without
+# locales, and without libraries that search for them.
+catalogs = po/de.po po/es.po po/fr.po po/ja.po
+EXTRA_DIST += $(catalogs)
+CLEANFILES += lib/base/catalogs.inc
+lib/base/catalogs.inc: $(catalogs)
+	$(AM_V_GEN)$(MKDIR_P) lib/base && \
+	for language in de es fr ja; do \
+	  echo "static const struct language_row language_$$language[] = {" && \
+	  sed -n '/^msgid "[^"]/,$$ { s/^msgid /{/p; s/^msgstr \(.*\)/, \1},/p; }' \
+	    $(srcdir)/po/$$language.po && \
+	  echo '{NULL, NULL}};'; \
+	done > $@
+lib/base/language.$(OBJEXT): lib/base/catalogs.inc

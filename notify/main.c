@@ -27,6 +27,7 @@
 #include <unistd.h>
 
 #include "lib/base/clock.h"
+#include "lib/base/language.h"
 #include "lib/base/log.h"
 #include "lib/base/policy.h"
 #include "lib/config/config.h"
@@ -34,6 +35,7 @@
 #include "lib/spool/sentence.h"
 #include "lib/spool/state.h"
 
+#define LINE_BYTES 1024  /* of a notification */
 #define OVERLAP_MS 60000 /* ends are not ordered; lib/control/status.h */
 
 /*
@@ -247,35 +249,48 @@ static struct tally popup_count(const struct popup *popup)
   return tally;
 }
 
+/* Appends a line, in the language of the user. */
+static void popup_say(GString *text, const char *english)
+{
+  char line[LINE_BYTES];
+
+  (void)dx_translate(english, line, sizeof(line));
+  g_string_append(text, line);
+}
+
 /* Caller frees. */
 static char *popup_body(const struct popup *popup, const struct tally *tally)
 {
-  GString *text = g_string_new(NULL);
+  GString *english = g_string_new(NULL), *text = g_string_new(NULL);
   const char *between = ": ";
   int state;
 
-  g_string_append_printf(text, "Print job %s", popup->name);
+  g_string_append_printf(english, "Print job %s", popup->name);
   if (tally->count > 1) { /* "3 documents: 2 extracted, 1 refused" */
-    g_string_append_printf(text, ": %zu documents", tally->count);
+    g_string_append_printf(english, ": %zu documents", tally->count);
     for (state = 0; state < DX_ST_COUNT; state++) {
       if (tally->of[state] == 0)
         continue;
-      g_string_append_printf(text, "%s%zu %s", between, tally->of[state],
+      g_string_append_printf(english, "%s%zu %s", between, tally->of[state],
                              dx_state_word((enum dx_state)state));
       between = ", ";
     }
   } else if (tally->is_good && tally->cases == 0) {
-    g_string_append(text, ": nothing was found in it");
+    g_string_append(english, ": nothing was found in it");
   } else if (tally->is_good) {
-    g_string_append_printf(text, ": %" G_GINT64_FORMAT " case%s", tally->cases,
-                           tally->cases == 1 ? "" : "s");
+    g_string_append_printf(english, ": %" G_GINT64_FORMAT " case%s",
+                           tally->cases, tally->cases == 1 ? "" : "s");
   }
+  popup_say(text, english->str);
   if (!tally->is_good) {
-    g_string_append_printf(text, "\n%s.", popup->sentence);
+    g_string_printf(english, "%s.", popup->sentence);
     /* Some sentences already refer the user to the administrator. */
     if (!g_str_has_prefix(popup->sentence, DX_SENTENCE_ADMIN))
-      g_string_append(text, " If you need help, ask your administrator.");
+      g_string_append(english, " If you need help, ask your administrator.");
+    g_string_append_c(text, '\n');
+    popup_say(text, english->str);
   }
+  (void)g_string_free(english, TRUE);
   return g_string_free(text, FALSE);
 }
 
@@ -308,9 +323,10 @@ static bool popup_show(struct popup *popup)
 {
   const struct tally tally = popup_count(popup);
   const char *icon = tally.is_good ? "printer" : "printer-error";
-  const char *summary = tally.is_good                 ? "Chart extracted"
-                        : tally.of[DX_ST_FAILED] == 0 ? "Chart refused"
-                                                      : "Chart not extracted";
+  const char *summary =
+      dx_label(tally.is_good                 ? "Chart extracted"
+               : tally.of[DX_ST_FAILED] == 0 ? "Chart refused"
+                                             : "Chart not extracted");
   char *text = popup_escape(popup_body(popup, &tally));
   GError *error = NULL;
 
@@ -523,6 +539,7 @@ int main(int argc, char **argv)
     return EX_USAGE;
   }
   dx_log_to(notifier_log);
+  dx_language_use(dx_language_of_user());
   if (config_path == NULL)
     config_path = dx_config_path();
   notifier_run(config_path);

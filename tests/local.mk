@@ -67,6 +67,7 @@ unit_programs = \
 	tests/unit/test_hello \
 	tests/unit/test_isolate \
 	tests/unit/test_journal \
+	tests/unit/test_language \
 	tests/unit/test_jpeg \
 	tests/unit/test_json \
 	tests/unit/test_json_scan \

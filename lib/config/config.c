@@ -19,6 +19,10 @@ static const char algorithm_words[] = DX_ALGORITHMS(X);
 static const char token_words[] = DX_TOKEN_SOURCES(X);
 #undef X
 
+#define X(name, word) word " "
+static const char language_words[] = DX_LANGUAGES(X);
+#undef X
+
 #define NEEDS(NAME, word, directive, ...) " '" word "' needs " #directive "."
 
 /* Where a directive may appear, and its field there. */
@@ -57,6 +61,9 @@ const struct dx_directive config_rows[] = {
   GENERAL("StatusSocket", SOCKET_PATH, "path", status_socket,
     DEFAULT(DX_RUNTIME_DIR "/status"),
     "Socket of docextractd that provides local users with the status of their print jobs."),
+  GENERAL("Language", WORD, "word", language,
+    WORDS("auto", language_words),
+    "Language of the messages of print jobs and queues: English, German, Spanish, French, or Japanese; with auto, that of the locale of docextractd."),
   SERVICE("BaseURL", URL, "URL", base_url, NO_DEFAULT,
     "URL of the service: https, or http for this computer only."),
   SERVICE("Token", WORD, "word", token, WORDS("key", token_words),

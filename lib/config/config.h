@@ -19,6 +19,7 @@
 
 #include "lib/base/buf.h"
 #include "lib/base/err.h"
+#include "lib/base/language.h"
 #include "lib/base/policy.h"
 
 /* JWS algorithms, RFC 7518 section 3.1 and RFC 8037. "none" is not permitted.
@@ -157,6 +158,7 @@ struct dx_config {
   const char *results_dir;
   int64_t keep_jobs_ms;
   const char *status_socket;
+  enum dx_language language;
   struct dx_service *services;
   size_t service_count;
   struct dx_buf text; /* of the file: the values are parts of it */

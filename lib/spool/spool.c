@@ -21,6 +21,7 @@
 
 #define LOCK_NAME "docextractd.lock"
 #define RUN_TIME 11 /* hex digits: milliseconds until the year 2527 */
+#define LOCK_MAX_BYTES 16
 
 /* ---- opening ---- */
 
@@ -476,6 +477,9 @@ int dx_spool_hold_lock(struct dx_spool *spool, struct dx_err *err)
     /* Files of killed writers may contain patient data and URLs. */
     dx_temp_sweep(spool->history_dirfd, 0);
     sweep_jobs(spool);
+    /* For dx_spool_language(); without it, messages are in English. */
+    if (ftruncate(fd, 0) == 0)
+      (void)dprintf(fd, "%s\n", dx_language_word(dx_language_of_user()));
     /* The previous process may have ended before a pick-up was durable. Later
      * steps rely on it: uploads, and completing the print job. */
     if (dx_fs_sync_parent(spool->dirfd, "jobs/.", err) == DX_OK)
@@ -499,6 +503,17 @@ pid_t dx_spool_daemon(int spool_dirfd)
   if (fd >= 0)
     (void)close(fd);
   return holder;
+}
+
+enum dx_language dx_spool_language(int spool_dirfd)
+{
+  struct dx_buf word = {0};
+  enum dx_language language = DX_LANGUAGE_EN;
+
+  if (dx_fs_read(spool_dirfd, LOCK_NAME, LOCK_MAX_BYTES, &word, NULL) == DX_OK)
+    language = dx_language_of(dx_buf_text(&word));
+  dx_buf_release(&word);
+  return language;
 }
 
 /* ---- looking through the spool ---- */

@@ -22,6 +22,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "lib/base/language.h"
 #include "lib/spool/job.h"
 
 struct dx_spool {
@@ -132,6 +133,10 @@ size_t dx_spool_count_damaged(struct dx_spool *spool);
 /* The process id of docextractd, or 0 if it does not run or cannot be found.
  * Must not be called by docextractd itself, which would lose the lock. */
 pid_t dx_spool_daemon(int spool_dirfd);
+
+/* The language of the locale of docextractd, also after it has ended. Must not
+ * be called by docextractd itself, either. */
+enum dx_language dx_spool_language(int spool_dirfd);
 
 /* ---- changing: docextractd only ---- */
 

@@ -80,6 +80,39 @@ is 'docextract-backend(7) has the state reasons of the table' "$(diff \
     doc/docextract-backend.7 | sort))" ''
 rm "$table"
 
+# --- the catalogs of po/ --------------------------------------------------
+
+ids() { sed -n 's/^msgid "\(.*\)"$/\1/p' "$1"; } # CATALOG
+odd_lines() # CATALOG: that lib/local.mk does not understand, or not yet checked
+{
+  sed '1,/^$/d' "$1" | grep -nvE '^(msgid|msgstr) "([^"\\]+)"$|^$'
+}
+strings() { grep -ohE '"[^"]*"' | tr -d '"'; }
+# Reasons for a refusal, which only filter/ has.
+reasons_of_filter()
+{
+  tr -s '\n ' ' ' < <(cat filter/*.c) |
+    grep -oE '(why = |stream_damaged\(|pdf_refuse\(|drawn_fail\(|text->wrong = | wrong = )[^;]*;' |
+    sed 's/" *"//g' | strings | grep ' '
+}
+untranslated_reasons()
+{
+  reasons_of_filter | sort -u | while read -r text; do
+    grep -qxF "msgid \"$text\"" po/de.po || [[ $text = "'"*' has no such choice' ]] ||
+      echo "$text"
+  done
+}
+for language in de es fr ja; do
+  is "po/$language.po has the rows of all catalogs" \
+    "$(diff <(ids po/de.po) <(ids "po/$language.po"))" ''
+  is "po/$language.po has one line for each text" \
+    "$(odd_lines "po/$language.po")" ''
+  is "po/$language.po has no text twice" \
+    "$(ids "po/$language.po" | sort | uniq -d)" ''
+done
+is 'there are reasons in filter/' "$(($(reasons_of_filter | wc -l) >= 30))" 1
+is 'the catalogs have every reason of filter/' "$(untranslated_reasons)" ''
+
 reason_codes()
 {
   { printf '"canceled"\n"expired"\n"other"\n' &&

@@ -40,6 +40,28 @@ on_terminal show "$key"
 end_terminal
 has 'show: a mark has color on a terminal' "$rc $out" $'\033\\[31mhigh'
 
+# --- show: in the language of the user ----------------------------------------
+
+in_language() # LOCALE ARGUMENT...
+{
+  out=$(env LC_ALL="$1" "$program" -c "$conf" "${@:2}")
+}
+# The column in which a text begins, with two for each Japanese character.
+column_of() # TEXT
+{
+  perl -CSA -e '($text, $line) = map s/([\x{3000}-\x{9fff}])/$1_/gr, @ARGV;
+    print index($line, $text)' "$1" "$(grep -F -m 1 -e "$1" <<< "$out")"
+}
+in_language ja_JP.UTF-8 show "$key"
+has 'show: labels are in the language of the user' "$out" '^患者: Ann Ahrens'
+is 'show: Japanese columns line up' \
+  "$(column_of 値) $(column_of 単位)" "$(column_of 7.10) $(column_of 10^3)"
+in_language de_DE.UTF-8 show --html "$key"
+has 'show --html: the page is in the language of the user' "$out" \
+  '<html lang="de">'
+has 'show --html: so are its labels' "$out" '<h1>Ausgelesene Werte</h1>'
+has 'show --html: and marks' "$out" '▲ hoch<'
+
 # --- show: nothing -----------------------------------------------------------
 
 for data in '{}' 'null' '{"d1":{}}' '{"d1":{"patient_mrn":null,"list":[""]}}'; do

@@ -40,7 +40,7 @@ EXTRA_DIST += tests/it/accepted.sh tests/it/auto.sh \
 	tests/it/browser.sh tests/it/consumers.sh \
 	tests/it/demand.sh tests/it/discovery.sh \
 	tests/it/gate.sh tests/it/gtk-print tests/it/interrupted.sh \
-	tests/it/languages.sh tests/it/lib.sh tests/it/many.sh tests/it/mkpdf \
+	tests/it/language.sh tests/it/languages.sh tests/it/lib.sh tests/it/many.sh tests/it/mkpdf \
 	tests/it/metrics.sh tests/it/mkpictures tests/it/on_result.sh tests/it/office-merge tests/it/office.sh tests/it/orphans.sh \
 	tests/it/owner.sh tests/it/pages.sh tests/it/patience.sh tests/it/private.sh \
 	tests/it/programs.sh \

@@ -26,7 +26,7 @@ stop_desktop()
 
 shown() # JOB: all that was shown about it, without ID
 {
-  grep -E "Print job chart-$1[:;]" "$dir/desktop" | cut -d ' ' -f 2-
+  grep -E "(Print job|Druckauftrag) chart-$1[:;]" "$dir/desktop" | cut -d ' ' -f 2-
 }
 is_shown() { [ -n "$(shown "$1")" ]; }
 has_shown() { shown "$1" | grep -Eq -e "$2"; } # JOB PATTERN
@@ -167,6 +167,15 @@ is "$t: one shows it" "$(shown "$job")" "$extracted-$job: 1 case"
 end_process "$first"
 another_is_shown
 is "$t: then the other one does" "$(shown "$job")" "$extracted-$job: 1 case"
+
+t='a user of another language'
+stop_notify
+LC_MESSAGES=de_DE.UTF-8 LC_ALL='' start_notify
+print -d chart "$dir/locked.pdf"
+job_shows "$t: the notification is in it" "$job" "2 printer-error|Dokument \
+abgelehnt|Druckauftrag chart-$job; Es ist mit einem Kennwort geschützt. Wenn Sie \
+Hilfe brauchen, fragen Sie Ihren Administrator."
+cancel "$job"
 
 t='in all'
 another_is_shown
