@@ -26,6 +26,7 @@
 #include "lib/control/channel.h"
 #include "lib/spool/job.h"
 #include "lib/spool/spool.h"
+#include "lib/spool/transfer.h"
 
 /*
  * name, pattern, help. The pattern begins with the argument, in capitals, which
@@ -197,9 +198,10 @@ void cli_cups_name(const struct dx_job *job, char name[CLI_CUPS_NAME_BYTES]);
 
 /* ---- jobs.c ---- */
 
-/* The n-th word of dx_job_status(), or NULL after the last one. Static memory.
- */
+/* The n-th state: words of dx_job_status(), then of print jobs that did not
+ * arrive (lib/spool/transfer.h); NULL after the last one. Static memory. */
 const char *cli_state_word(size_t n);
+#define CLI_STATES (DX_ST_COUNT + DX_TRANSFER_COUNT)
 
 /* ---- stop.c ---- */
 

@@ -153,6 +153,44 @@ static void hello_warn_backend(void)
            dx_user() != NULL ? "700" : "755", path);
 }
 
+/* Settings with which print jobs are lost, or their loss is not noticed. */
+static void hello_warn_loss(const char *name, const char *value)
+{
+  static const struct {
+    const char *name;
+    long least;
+    const char *why;
+  } rows[] = {
+      {"PreserveJobFiles", 1, "CUPS cannot print a job again that has ended"},
+      {"PreserveJobHistory", 1, "canceled print jobs look like lost ones"},
+      {"MaxJobs", 500, "others are rejected while so many print jobs wait"},
+      {"MultipleOperationTimeout", 300,
+       "a print job is started without a document that takes longer"},
+  };
+  long number = strtol(value, NULL, 10);
+  char unit = value[strspn(value, "0123456789")];
+  size_t i;
+
+  if (unit == value[0]) /* not a number */
+    number = strcasecmp(value, "no") == 0 || strcasecmp(value, "off") == 0 ||
+                     strcasecmp(value, "false") == 0
+                 ? 0
+                 : LONG_MAX;
+  else if (unit != '\0' && unit != 's') /* minutes, or more */
+    number *= 60;
+  else if (number == 0 && strcasecmp(name, "MaxJobs") == 0)
+    number = LONG_MAX;
+  for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+    if (strcasecmp(name, rows[i].name) == 0 && number < rows[i].least)
+      printf("warning: '%s %s' is set in cupsd.conf: %s; remove the line\n",
+             name, value, rows[i].why);
+  if (strcasecmp(name, "JobPrivateValues") == 0 &&
+      (strstr(value, "all") != NULL || strstr(value, "job-uuid") != NULL))
+    printf("warning: '%s %s' is set in cupsd.conf: docextractd cannot notice "
+           "lost print jobs; set it to default\n",
+           name, value);
+}
+
 /* Warns of every wrong line, even if a later line overrides it. */
 static void hello_warn_directive(void *ctx, const char *name, const char *value)
 {
@@ -165,6 +203,7 @@ static void hello_warn_directive(void *ctx, const char *name, const char *value)
     printf("warning: cupsd's page_log holds the titles of print jobs, which "
            "may name patients; remove job-name from PageLogFormat in "
            "cupsd.conf\n");
+  hello_warn_loss(name, value);
 }
 
 /* ---- all of it ---- */

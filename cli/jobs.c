@@ -29,6 +29,7 @@ struct row {
   char key[DX_KEY_BYTES];
   int64_t received_at;
   const char *state;              /* a word; static memory */
+  bool is_transfer;               /* the job may have a row of its own */
   char name[CLI_CUPS_NAME_BYTES]; /* of the print job, "chart-12" */
   char age[24], docs[48], cases[24];
   /* Untrusted: cli_print_plain(). */
@@ -51,9 +52,12 @@ struct list {
 
 const char *cli_state_word(size_t n)
 {
-  if (n > DX_ST_COUNT)
-    return NULL;
-  return n == 0 ? DX_STATUS_UNDECIDED : dx_state_word((enum dx_state)(n - 1));
+  if (n == 0)
+    return DX_STATUS_UNDECIDED;
+  if (n <= DX_ST_COUNT)
+    return dx_state_word((enum dx_state)(n - 1));
+  return n < CLI_STATES ? dx_transfer_word((enum dx_transfer)(n - DX_ST_COUNT))
+                        : NULL;
 }
 
 /* ---- what is shown of a job ---- */
@@ -148,16 +152,17 @@ static void jobs_put_text(struct dx_json_out *out, const char *name,
 }
 
 /* An item of the array. */
-static char *jobs_item_json(const struct dx_job *job, bool pretty,
-                            const char *sentence, const char *message,
-                            size_t documents, size_t extracted, size_t cases)
+static char *jobs_item_json(const struct dx_job *job, const char *state,
+                            bool pretty, const char *sentence,
+                            const char *message, size_t documents,
+                            size_t extracted, size_t cases)
 {
   struct dx_json_out out = {.pretty = pretty, .depth = 1};
   size_t i;
 
   dx_json_open(&out, NULL, '{');
   dx_json_put_string(&out, "key", job->key);
-  dx_json_put_string(&out, "state", dx_job_status(job));
+  dx_json_put_string(&out, "state", state);
   jobs_put_text(&out, "queue", job->queue);
   jobs_put_text(&out, "id", job->cups_id);
   dx_json_put_string(&out, "service", job->service);
@@ -200,9 +205,18 @@ static enum dx_code jobs_make_json(const struct list *list, bool pretty,
 
 /* ---- gathering ---- */
 
-static enum dx_code jobs_add(struct list *list, const struct dx_job *job)
+static const char *jobs_state(const struct dx_job *job,
+                              const struct dx_transfer_job *transfer)
 {
-  char sentence[DX_SENTENCE_BYTES], message[DX_ERR_TEXT_BYTES];
+  return transfer != NULL ? dx_transfer_word(transfer->status)
+                          : dx_job_status(job);
+}
+
+/* transfer: of a print job that did not arrive completely, or NULL. */
+static enum dx_code jobs_add(struct list *list, const struct dx_job *job,
+                             const struct dx_transfer_job *transfer)
+{
+  char sentence[DX_SENTENCE_BYTES], message[DX_ERR_TEXT_BYTES] = "";
   size_t i, documents = 0, extracted = 0, cases = 0;
   struct row *row = reallocarray(list->rows, list->count + 1, sizeof(*row));
 
@@ -216,28 +230,38 @@ static enum dx_code jobs_add(struct list *list, const struct dx_job *job)
     extracted += sub->state == DX_ST_EXTRACTED ? sub->file_count : 0;
     cases += sub->case_count;
   }
+  documents += transfer != NULL ? (size_t)transfer->documents : 0;
   row += list->count++;
   memset(row, 0, sizeof(*row));
   memcpy(row->key, job->key, sizeof(row->key));
   row->received_at = job->received_at;
-  row->state = dx_job_status(job);
+  row->state = jobs_state(job, transfer);
+  row->is_transfer = transfer != NULL;
   cli_cups_name(job, row->name);
   jobs_format_age(job->received_at, row->age);
   (void)snprintf(row->docs, sizeof(row->docs), "%zu/%zu", extracted, documents);
   (void)snprintf(row->cases, sizeof(row->cases), "%zu", cases);
-  jobs_say(list, job, sentence);
-  jobs_describe(list, job, sentence, message, row);
+  if (transfer != NULL) {
+    (void)snprintf(sentence, sizeof(sentence), "%s",
+                   dx_transfer_sentence(transfer->status));
+    (void)snprintf(row->text, sizeof(row->text), "%s", sentence);
+  } else {
+    jobs_say(list, job, sentence);
+    jobs_describe(list, job, sentence, message, row);
+  }
   if (!list->cli->json)
     return DX_OK;
-  row->json = jobs_item_json(job, !list->cli->watch, sentence, message,
-                             documents, extracted, cases);
+  row->json = jobs_item_json(job, row->state, !list->cli->watch, sentence,
+                             message, documents, extracted, cases);
   return row->json != NULL ? DX_OK : dx_fail_nomem(list->err);
 }
 
 /* Queue names are case-insensitive, as in CUPS. */
-static bool jobs_is_wanted(const struct cli *cli, const struct dx_job *job)
+static bool jobs_is_wanted(const struct cli *cli, const struct dx_job *job,
+                           const struct dx_transfer_job *transfer)
 {
-  return (cli->state == NULL || strcmp(cli->state, dx_job_status(job)) == 0) &&
+  return (cli->state == NULL ||
+          strcmp(cli->state, jobs_state(job, transfer)) == 0) &&
          (cli->queue == NULL ||
           (job->queue != NULL && strcasecmp(cli->queue, job->queue) == 0)) &&
          (cli->user == NULL ||
@@ -268,17 +292,45 @@ static enum dx_code jobs_visit(void *ctx, enum dx_spool_part part,
     ++*(dx_is_key(name) ? &list->unreadable : &list->unreceived);
     return DX_OK;
   }
-  if (code == DX_OK && jobs_is_wanted(list->cli, job))
-    code = jobs_add(list, job);
+  if (code == DX_OK && jobs_is_wanted(list->cli, job, NULL))
+    code = jobs_add(list, job, NULL);
   dx_job_free(&job);
+  return code;
+}
+
+/* Print jobs that did not arrive completely. Their users are not known. */
+static enum dx_code jobs_add_transfers(struct list *list)
+{
+  struct dx_transfers *all = calloc(1, sizeof(*all));
+  enum dx_code code = all != NULL ? DX_OK : dx_fail_nomem(list->err);
+  int i;
+
+  if (code == DX_OK)
+    dx_transfers_read(list->cli->spool.history_dirfd, all);
+  for (i = 0; code == DX_OK && i < all->count; i++) {
+    struct dx_transfer_job *transfer = &all->jobs[i];
+    struct dx_job job = {.received_at = transfer->status_at_ms,
+                         .queue = transfer->queue,
+                         .service = transfer->service};
+    char id[24];
+
+    (void)snprintf(id, sizeof(id), "%d", transfer->id);
+    job.cups_id = id;
+    memcpy(job.key, transfer->key, sizeof(job.key));
+    if (dx_transfer_is_shown(transfer, dx_wall_ms()) &&
+        jobs_is_wanted(list->cli, &job, transfer))
+      code = jobs_add(list, &job, transfer);
+  }
+  free(all);
   return code;
 }
 
 static int jobs_by_key(const void *a, const void *b)
 {
   const struct row *x = a, *y = b;
+  int order = strcmp(x->key, y->key);
 
-  return strcmp(x->key, y->key);
+  return order != 0 ? order : x->is_transfer - y->is_transfer;
 }
 
 static int jobs_by_time(const void *a, const void *b)
@@ -315,6 +367,8 @@ static enum dx_code jobs_read(struct list *list, struct dx_err *err)
   list->is_driven =
       list->cli->asks || dx_spool_daemon(list->cli->spool.dirfd) != 0;
   code = cli_each_job(list->cli, jobs_visit, list, err);
+  if (code == DX_OK && !list->cli->asks)
+    code = jobs_add_transfers(list);
   jobs_sort(list, jobs_by_key);
   list->digits = KEY_DIGITS;
   list->width = cli_count_columns(jobs_header.name);
@@ -327,7 +381,7 @@ static enum dx_code jobs_read(struct list *list, struct dx_err *err)
       free(row->json);
       continue;
     }
-    while (before != NULL && list->digits < DX_KEY_BYTES - 1 &&
+    while (before != NULL && strcmp(before->key, row->key) != 0 &&
            strncmp(before->key, row->key, (size_t)list->digits) == 0)
       list->digits++;
     if (cli_count_columns(row->name) > list->width)

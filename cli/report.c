@@ -236,10 +236,10 @@ static void report_test_services(const struct cli *cli)
 
 struct count {
   struct cli *cli;
-  size_t states[DX_ST_COUNT + 1]; /* by cli_state_word() */
+  size_t states[CLI_STATES]; /* by cli_state_word() */
   size_t unreadable;
   /* By state and code; of uploads; and of ended submissions. */
-  size_t messages[DX_ST_COUNT + 1][DX_CODE_COUNT];
+  size_t messages[CLI_STATES][DX_CODE_COUNT];
   size_t uploads[DX_CODE_COUNT], ends[DX_CODE_COUNT];
 };
 

@@ -14,15 +14,13 @@
 #include "lib/base/clock.h"
 #include "lib/base/log.h"
 #include "lib/base/policy.h"
-#include "lib/print/device.h"
 #include "lib/print/print_job.h"
 #include "lib/spool/spool.h"
 
-#define CALLS_MAX 4           /* at once; cupsd processes them one by one */
-#define SHARED_VALID_MS 5000  /* device URIs, jobs that are not over */
-#define LIST_VALID_MS 60000   /* all jobs, for one sweep */
-#define LIST_TIMEOUT_MS 10000 /* cupsd reads a file for each job */
-#define JOBS_MAX 200000       /* upper bound of a list */
+#define CALLS_MAX 4          /* at once; cupsd processes them one by one */
+#define SHARED_VALID_MS 5000 /* device URIs, jobs that are not over */
+#define LIST_VALID_MS 60000  /* all jobs, for one sweep */
+#define JOBS_MAX 200000      /* upper bound of a list */
 
 #define HTTP_OK 200
 #define HTTP_UNAUTHORIZED 401
@@ -72,10 +70,9 @@ struct cupsd {
 
 /* ---- sending ---- */
 
-/* Releases the bytes. */
-static bool post(struct cupsd *cupsd, bool is_request, struct dx_buf *bytes,
-                 int64_t timeout_ms, dx_http_done *done, void *ctx,
-                 struct dx_http_call **ret_call)
+bool cupsd_post(struct cupsd *cupsd, bool is_request, struct dx_buf *bytes,
+                int64_t timeout_ms, dx_http_done *done, void *ctx,
+                struct dx_http_call **ret_call)
 {
   struct dx_cupsd_address address;
   struct dx_http_request request = {.method = "POST",
@@ -108,7 +105,7 @@ static bool post(struct cupsd *cupsd, bool is_request, struct dx_buf *bytes,
   return ok;
 }
 
-static bool is_ok(const struct dx_http_response *response)
+bool cupsd_is_ok(const struct dx_http_response *response)
 {
   return response->err.code == DX_OK && response->status == HTTP_OK;
 }
@@ -218,7 +215,7 @@ static bool ask_page(struct shared *s, int64_t timeout_ms)
                                                        : DX_PRINT_JOBS_NOT_OVER,
                                         s->last_id + 1, &bytes);
 
-  return post(s->cupsd, ok, &bytes, timeout_ms, on_shared, s, &s->call);
+  return cupsd_post(s->cupsd, ok, &bytes, timeout_ms, on_shared, s, &s->call);
 }
 
 /* Requests the data, unless that is in progress. */
@@ -250,12 +247,12 @@ static void on_shared(void *ctx, const struct dx_http_response *response)
     if (last_id == 0)
       forget_jobs(s);
     is_known =
-        is_ok(response) &&
+        cupsd_is_ok(response) &&
         dx_print_jobs_read(response->body, response->body_len, add_job, s) &&
         !s->is_cut;
     /* cupsd returns at most 500 jobs at once: continue until there are none. */
     if (is_known && s->kind == ALL && s->last_id > last_id) {
-      if (ask_page(s, LIST_TIMEOUT_MS))
+      if (ask_page(s, CUPSD_LIST_TIMEOUT_MS))
         return;
       is_known = false;
     }
@@ -275,6 +272,13 @@ static void on_shared(void *ctx, const struct dx_http_response *response)
   tell(cupsd);
 }
 
+bool cupsd_is_ours(const struct cupsd *cupsd, const char *uri,
+                   char ret_section[DX_SECTION_BYTES])
+{
+  return dx_section_of_uri(uri, ret_section) &&
+         cupsd->ops.has_section(cupsd->ops.ctx, ret_section);
+}
+
 /* ---- a question, step by step ---- */
 
 /* Makes the question wait for shared data; NULL: out of memory, or of time. */
@@ -290,13 +294,11 @@ static void wait_for(struct question *q, struct shared *s, int64_t timeout_ms)
  * this spool, cupsd runs the job again, as in another queue. */
 static enum dx_place place_of(const struct question *q, const char *uri)
 {
-  const struct cupsd_ops *ops = &q->cupsd->ops;
   const struct dx_job *job = q->about;
   bool is_same =
       job->queue == NULL || strcasecmp(job->queue, q->job.queue) == 0;
   char section[DX_SECTION_BYTES];
-  bool is_ours =
-      dx_section_of_uri(uri, section) && ops->has_section(ops->ctx, section);
+  bool is_ours = cupsd_is_ours(q->cupsd, uri, section);
 
   if (is_same && strcmp(section, job->service) == 0)
     return DX_PLACE_SAME; /* even if its section is missing: the job waits */
@@ -351,7 +353,7 @@ static void on_job(void *ctx, const struct dx_http_response *response)
   if (response->status == HTTP_UNAUTHORIZED ||
       response->status == HTTP_FORBIDDEN)
     q->job.answer = DX_ANSWER_HIDDEN;
-  else if (is_ok(response))
+  else if (cupsd_is_ok(response))
     dx_print_job_read(response->body, response->body_len, q->about->uuid,
                       &q->job);
   else /* the queries in the line would fail, too */
@@ -388,9 +390,10 @@ static void start_line(struct cupsd *cupsd)
     q->asked_ms = dx_monotonic_ms();
     q->until_ms = q->asked_ms + DX_ASK_CUPSD_MS;
     q->step = ASKS_JOB;
-    if (post(cupsd,
-             dx_print_job_request(q->about->cups_id, q->about->user, &bytes),
-             &bytes, DX_ASK_CUPSD_MS, on_job, q, &q->call))
+    if (cupsd_post(
+            cupsd,
+            dx_print_job_request(q->about->cups_id, q->about->user, &bytes),
+            &bytes, DX_ASK_CUPSD_MS, on_job, q, &q->call))
       calls++;
     else
       set_answer(q, DX_ANSWER_NONE);
@@ -453,7 +456,7 @@ enum dx_rerun cupsd_may_rerun(void *ctx, const char *cups_id, const char *uuid)
 
   if (all == NULL || !is_valid(all->known_ms, LIST_VALID_MS)) {
     if (all != NULL && !is_valid(all->asked_ms, DX_ASK_AGAIN_MS))
-      (void)ask_shared(all, LIST_TIMEOUT_MS);
+      (void)ask_shared(all, CUPSD_LIST_TIMEOUT_MS);
     return DX_RERUN_UNKNOWN;
   }
   job = job_by_id(all, atoi(cups_id));

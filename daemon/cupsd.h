@@ -20,6 +20,7 @@
 #include <stdint.h>
 
 #include "daemon/service/http.h"
+#include "lib/print/device.h"
 #include "lib/spool/job.h"
 #include "lib/spool/permission.h"
 #include "lib/spool/retention.h"
@@ -54,6 +55,19 @@ void cupsd_free(struct cupsd **cupsd);
 bool cupsd_answer(struct cupsd *cupsd, const struct dx_job *job,
                   struct question **question, int64_t since_ms,
                   enum dx_answer *ret_answer);
+
+/* True if a queue with this device URI belongs to this spool; with its section.
+ */
+bool cupsd_is_ours(const struct cupsd *cupsd, const char *uri,
+                   char ret_section[DX_SECTION_BYTES]);
+
+/* Sends a request, and releases its bytes. False if there is none (is_request),
+ * no time, or no memory; then `done` is not called. */
+#define CUPSD_LIST_TIMEOUT_MS 10000 /* cupsd reads a file for each job */
+bool cupsd_post(struct cupsd *cupsd, bool is_request, struct dx_buf *bytes,
+                int64_t timeout_ms, dx_http_done *done, void *ctx,
+                struct dx_http_call **ret_call);
+bool cupsd_is_ok(const struct dx_http_response *response);
 
 /* Ends the question, and sets it to NULL; takes NULL. */
 void cupsd_forget(struct question **question);

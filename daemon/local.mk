@@ -25,7 +25,8 @@ libdxd_a_SOURCES = daemon/cupsd.c daemon/cupsd.h \
 sbin_PROGRAMS += daemon/docextractd
 daemon_docextractd_SOURCES = daemon/attend.c daemon/control.c \
 	daemon/control.h daemon/manager.c daemon/manager.h daemon/main.c daemon/permit.c \
-	daemon/status.c daemon/status.h daemon/verbs.c
+	daemon/status.c daemon/status.h daemon/transfers.c \
+	daemon/transfers.h daemon/verbs.c
 daemon_docextractd_CPPFLAGS = $(AM_CPPFLAGS) $(SYSTEMD_CFLAGS)
 daemon_docextractd_LDADD = libdxd.a libdx.a $(SYSTEMD_LIBS) $(CURL_LIBS) \
 	$(CJSON_LIBS) $(GNUTLS_LIBS) $(OPENSSL_LIBS) $(CUPS_LIBS) -lm

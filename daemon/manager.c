@@ -442,6 +442,8 @@ int64_t manager_turn(struct manager *manager)
                                                  : manager->load_ms;
   due = permit_turn(manager);
   next = due < next ? due : next;
+  due = transfers_turn(manager->transfers);
+  next = due < next ? due : next;
   due = attend_turn(manager);
   return due < next ? due : next;
 }
@@ -490,6 +492,20 @@ static bool has_section(void *ctx, const char *section)
   return dx_config_service(manager->config, section) != NULL;
 }
 
+static bool is_stored(void *ctx, const char *key)
+{
+  struct manager *manager = ctx;
+  char name[DX_RECEIPT_BYTES];
+  struct dx_job *job = NULL;
+  bool is_there =
+      manager_find(manager, key) != NULL ||
+      manager_has_receipt(manager, key, name) ||
+      dx_spool_load(manager->spool, key, &job, NULL) != DX_E_NOT_FOUND;
+
+  dx_job_free(&job);
+  return is_there;
+}
+
 enum dx_code manager_start(struct manager *manager, struct dx_config *config,
                            struct dx_err *err)
 {
@@ -505,7 +521,11 @@ enum dx_code manager_start(struct manager *manager, struct dx_config *config,
   manager->engine = dx_engine_new(config, manager->spool, manager->http,
                                   &observer, manager->stop_fd);
   manager->cupsd = cupsd_new(manager->http, &ops);
-  if (manager->engine == NULL || manager->cupsd == NULL)
+  if (manager->cupsd != NULL)
+    manager->transfers =
+        transfers_new(manager->cupsd, config, manager->spool->history_dirfd,
+                      is_stored, manager);
+  if (manager->engine == NULL || manager->transfers == NULL)
     return dx_fail_nomem(err);
   look_at_receipts(manager); /* completes an interrupted merge first */
   return load_all(manager, err);
@@ -516,6 +536,7 @@ void manager_stop(struct manager *manager)
   dx_engine_free(&manager->engine);
   while (manager->count > 0)
     manager_drop(manager, manager->jobs[0]);
+  transfers_free(&manager->transfers);
   cupsd_free(&manager->cupsd);
   free(manager->jobs);
   manager->jobs = NULL;

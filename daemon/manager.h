@@ -17,6 +17,7 @@
 #include "daemon/engine/engine.h"
 #include "daemon/service/http.h"
 #include "daemon/status.h"
+#include "daemon/transfers.h"
 #include "lib/config/config.h"
 #include "lib/spool/job.h"
 #include "lib/spool/spool.h"
@@ -57,6 +58,7 @@ struct manager {
   struct status *status; /* borrowed */
   struct dx_engine *engine;
   struct cupsd *cupsd;
+  struct transfers *transfers;
   struct session *sessions;
   struct managed **jobs;
   size_t count;

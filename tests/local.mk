@@ -93,6 +93,7 @@ unit_programs = \
 	tests/unit/test_sweep \
 	tests/unit/test_text \
 	tests/unit/test_token \
+	tests/unit/test_transfer \
 	tests/unit/test_unpack \
 	tests/unit/test_user
 check_PROGRAMS += $(unit_programs)

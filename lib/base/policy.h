@@ -171,7 +171,13 @@ enum dx_phase { DX_PHASE_SOURCE, DX_PHASE_EXTRACT, DX_PHASE_COUNT };
  * up to the maximum. */
 #define DX_WATCH_FIRST_MS 1000
 #define DX_WATCH_MAX_MS 60000
-#ifndef DX_IDLE_MS        /* tests build with a short one */
+/* Print jobs that CUPS has not received completely. */
+#ifndef DX_TRANSFER_LOOK_MS        /* tests build with a short one */
+#define DX_TRANSFER_LOOK_MS 60000  /* between two lists of print jobs */
+#define DX_TRANSFER_STALL_MS 60000 /* without a further document */
+#endif
+#define DX_TRANSFER_STALE_MS 300000 /* not seen: docextractd does not run */
+#ifndef DX_IDLE_MS                  /* tests build with a short one */
 #define DX_IDLE_MS 600000 /* until docextractd, started on demand, exits */
 #endif
 #define DX_QUEUE_LOOK_MS 2000 /* for another print job; until `leave` again */

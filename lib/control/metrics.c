@@ -18,6 +18,7 @@
 #include "lib/base/history.h"
 #include "lib/base/policy.h"
 #include "lib/spool/counters.h"
+#include "lib/spool/transfer.h"
 
 /* Of one service. */
 struct tally {
@@ -26,6 +27,7 @@ struct tally {
   int64_t undecided;         /* not counted in jobs */
   int64_t oldest_s;          /* age of the oldest unfinished job; 0: none */
   int64_t unseen, hooks;
+  int64_t transfers[DX_TRANSFER_COUNT];
   int64_t is_up, results_free;
   struct dx_counts counts;
 };
@@ -40,14 +42,22 @@ struct round {
 
 /* ---- counting ---- */
 
-static void count_job(struct round *r, const struct dx_job *job)
+/* The last one is for services that no longer exist. */
+static struct tally *tally_of(struct round *r, const char *service)
 {
   struct tally *t = r->tallies;
+
+  while (t < r->tallies + r->count && strcmp(t->service, service) != 0)
+    t++;
+  return t;
+}
+
+static void count_job(struct round *r, const struct dx_job *job)
+{
+  struct tally *t = tally_of(r, job->service);
   int64_t age_s = (dx_wall_ms() - job->received_at) / 1000;
   bool is_undecided = dx_job_is_undecided(job);
 
-  while (t < r->tallies + r->count && strcmp(t->service, job->service) != 0)
-    t++;
   if (is_undecided)
     t->undecided++;
   else if (!dx_job_is_finished(job))
@@ -131,6 +141,21 @@ static enum dx_code count_spool(struct round *r, struct dx_err *err)
   return code;
 }
 
+static enum dx_code count_transfers(struct round *r, struct dx_err *err)
+{
+  struct dx_transfers *all = calloc(1, sizeof(*all));
+  int i;
+
+  if (all == NULL)
+    return dx_fail_nomem(err);
+  dx_transfers_read(r->spool->history_dirfd, all);
+  for (i = 0; i < all->count; i++)
+    if (dx_transfer_is_shown(&all->jobs[i], dx_wall_ms()))
+      tally_of(r, all->jobs[i].service)->transfers[all->jobs[i].status]++;
+  free(all);
+  return DX_OK;
+}
+
 /* Reads the counters of a service, and the free space for its results. */
 static void read_service(const struct round *r, struct tally *t,
                          const struct dx_service *service)
@@ -179,6 +204,15 @@ static const struct row {
      "acknowledged."},
     {OF_JOBS, "hook_pending_jobs", OF(tally, hooks), "", "gauge",
      "Jobs for which OnResult has not succeeded yet."},
+#define TRANSFERS(name, word, type, help)                           \
+  {                                                                 \
+    OF_JOBS, "transfers", OF(tally, transfers[DX_TRANSFER_##name]), \
+        ",state=\"" word "\"", type, help                           \
+  }
+    TRANSFERS(STALLED, "stalled", "gauge",
+              "Print jobs that did not arrive completely, by state."),
+    TRANSFERS(INCOMPLETE, "incomplete", NULL, NULL),
+    TRANSFERS(LOST, "lost", NULL, NULL),
     {OF_SERVICE, "service_up", OF(tally, is_up), "", "gauge",
      "0 after " TRIES
      " consecutive failed calls, until a call succeeds; it does "
@@ -277,6 +311,8 @@ enum dx_code dx_metrics_text(const struct dx_config *config,
   for (i = 0; i < r.count; i++)
     read_service(&r, &r.tallies[i], &config->services[i]);
   code = count_spool(&r, err);
+  if (code == DX_OK)
+    code = count_transfers(&r, err);
   dx_buf_puts(text,
               "# HELP docextract_build_info The version of docextract.\n"
               "# TYPE docextract_build_info gauge\n"

@@ -105,6 +105,17 @@ bool dx_print_job_request(const char *cups_id, const char *user,
   return write_request(request_job(cups_id, user), bytes);
 }
 
+bool dx_queues_request(struct dx_buf *bytes)
+{
+  static const char *const wanted[] = {"printer-name", "device-uri",
+                                       "multiple-operation-time-out"};
+
+  return write_request(new_request(IPP_OP_CUPS_GET_PRINTERS, "printer-uri",
+                                   "ipp://localhost/", NULL, wanted,
+                                   sizeof(wanted) / sizeof(wanted[0])),
+                       bytes);
+}
+
 bool dx_queue_request(const char *queue, struct dx_buf *bytes)
 {
   return write_request(request_of_queue(IPP_OP_GET_PRINTER_ATTRIBUTES, queue,
@@ -115,14 +126,17 @@ bool dx_queue_request(const char *queue, struct dx_buf *bytes)
 bool dx_print_jobs_request(enum dx_print_jobs which, int from,
                            struct dx_buf *bytes)
 {
-  static const char *const wanted[] = {"job-id", "job-uuid", "job-state",
-                                       "job-preserved"};
-  ipp_t *request =
-      new_request(IPP_OP_GET_JOBS, "printer-uri", "ipp://localhost/", NULL,
-                  wanted, sizeof(wanted) / sizeof(wanted[0]));
+  static const char *const wanted[] = {
+      "job-id", "job-uuid", "job-state", "job-preserved",
+      /* with details */
+      "job-state-reasons", "number-of-documents", "job-sheets",
+      "time-at-creation", "job-printer-uri", "job-printer-uri-actual"};
+  ipp_t *request = new_request(
+      IPP_OP_GET_JOBS, "printer-uri", "ipp://localhost/", NULL, wanted,
+      which == DX_PRINT_JOBS_DETAILS ? sizeof(wanted) / sizeof(wanted[0]) : 4);
 
   ippAddString(request, IPP_TAG_OPERATION, IPP_TAG_KEYWORD, "which-jobs", NULL,
-               which == DX_PRINT_JOBS_ALL ? "all" : "not-completed");
+               which == DX_PRINT_JOBS_NOT_OVER ? "not-completed" : "all");
   ippAddInteger(request, IPP_TAG_OPERATION, IPP_TAG_INTEGER, "first-job-id",
                 from);
   return write_request(request, bytes);
@@ -194,7 +208,7 @@ static void name_of(ipp_attribute_t *uri, char name[DX_QUEUE_BYTES],
                     bool *ret_is_class)
 {
   char scheme[32], user[64], host[256], path[1024];
-  const char *text = ippGetString(uri, 0, NULL);
+  const char *text = ippGetString(uri, 0, NULL); /* NULL if uri is */
   int port;
 
   name[0] = '\0';
@@ -281,13 +295,55 @@ bool dx_queue_read(const char *bytes, size_t len, struct dx_buf *uri)
   return its != NULL && dx_buf_ok(uri);
 }
 
+bool dx_queues_read(const char *bytes, size_t len,
+                    void (*each)(void *ctx, const char *queue, const char *uri),
+                    void *ctx, int *ret_timeout_s)
+{
+  ipp_t *response = print_job_of_bytes(bytes, len);
+  bool ok = print_job_is_ok(response);
+  ipp_attribute_t *a = ok ? ippFirstAttribute(response) : NULL;
+  const char *queue = NULL, *uri = NULL;
+
+  *ret_timeout_s = 0;
+  for (; a != NULL; a = ippNextAttribute(response)) {
+    const char *name = ippGetName(a) != NULL ? ippGetName(a) : "";
+
+    if (strcmp(name, "multiple-operation-time-out") == 0)
+      *ret_timeout_s = ippGetInteger(a, 0);
+    else if (strcmp(name, "printer-name") == 0)
+      queue = ippGetString(a, 0, NULL);
+    else if (strcmp(name, "device-uri") == 0)
+      uri = ippGetString(a, 0, NULL);
+    else if (name[0] == '\0') /* between two queues */
+      queue = uri = NULL;
+    if (queue != NULL && uri != NULL) {
+      each(ctx, queue, uri);
+      queue = uri = NULL;
+    }
+  }
+  ippDelete(response);
+  return ok;
+}
+
+/* A job that is incoming is held. If MultipleOperationTimeout has passed, cupsd
+ * makes it pending, and changes the reason only when it prints the job. */
+static enum dx_print_phase phase_of(int state, bool is_incoming)
+{
+  if (is_incoming && state <= IPP_JSTATE_HELD)
+    return state == IPP_JSTATE_HELD ? DX_PRINT_INCOMING : DX_PRINT_TIMED_OUT;
+  return state < IPP_JSTATE_CANCELED    ? DX_PRINT_ACTIVE
+         : state == IPP_JSTATE_CANCELED ? DX_PRINT_CANCELED
+                                        : DX_PRINT_ENDED;
+}
+
 /* Reads the attributes of one job, in any order; false at the end. */
 static bool next_job(ipp_t *response, ipp_attribute_t **at,
                      struct dx_listed_job *job)
 {
-  ipp_attribute_t *a = *at;
+  ipp_attribute_t *a = *at, *actual = NULL;
   int state = 0;
-  bool is_preserved = false;
+  bool is_preserved = false, is_incoming = false, has_end = false;
+  bool is_class = false;
 
   memset(job, 0, sizeof(*job));
   while (a != NULL && ippGetGroupTag(a) != IPP_TAG_JOB)
@@ -304,8 +360,26 @@ static bool next_job(ipp_t *response, ipp_attribute_t **at,
       state = ippGetInteger(a, 0);
     else if (strcmp(name, "job-preserved") == 0)
       is_preserved = ippGetBoolean(a, 0);
+    else if (strcmp(name, "job-state-reasons") == 0)
+      is_incoming = ippContainsString(a, "job-incoming");
+    else if (strcmp(name, "number-of-documents") == 0)
+      job->documents = ippGetInteger(a, 0);
+    else if (strcmp(name, "job-sheets") == 0)
+      has_end =
+          ippGetCount(a) > 1 && strcmp(ippGetString(a, 1, NULL), "none") != 0;
+    else if (strcmp(name, "time-at-creation") == 0)
+      job->time_at_creation = ippGetInteger(a, 0);
+    else if (strcmp(name, "job-printer-uri") == 0)
+      name_of(a, job->queue, &is_class);
+    else if (strcmp(name, "job-printer-uri-actual") == 0)
+      actual = a;
   }
   *at = a;
+  if (is_class)
+    name_of(actual, job->queue, &is_class);
+  job->phase = phase_of(state, is_incoming);
+  if (has_end && job->phase != DX_PRINT_INCOMING && job->documents > 0)
+    job->documents--;
   job->may_run_again = state < IPP_JSTATE_CANCELED || is_preserved;
   return job->id != 0;
 }

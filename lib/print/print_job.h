@@ -101,21 +101,47 @@ bool dx_print_job_request(const char *cups_id, const char *user,
 void dx_print_job_read(const char *bytes, size_t len, const char *uuid,
                        struct dx_print_job *ret_job);
 
+/* All queues, with their device URIs. ret_timeout_s: MultipleOperationTimeout,
+ * 0 if it is not reported. `each` is called for every queue with a device URI;
+ * false if the response is not a list. */
+bool dx_queues_request(struct dx_buf *bytes);
+bool dx_queues_read(const char *bytes, size_t len,
+                    void (*each)(void *ctx, const char *queue, const char *uri),
+                    void *ctx, int *ret_timeout_s);
+
 /* The device URI of a queue; false if the response has none. */
 bool dx_queue_request(const char *queue, struct dx_buf *bytes);
 bool dx_queue_read(const char *bytes, size_t len, struct dx_buf *uri);
 
 /*
  * The print jobs of cupsd, from a job id on. Of ALL, cupsd lists at most 500 at
- * once, by id; NOT_OVER are sorted by priority.
+ * once, by id; NOT_OVER are sorted by priority. DETAILS: all, with everything
+ * that struct dx_listed_job contains.
  */
-enum dx_print_jobs { DX_PRINT_JOBS_ALL, DX_PRINT_JOBS_NOT_OVER };
+enum dx_print_jobs {
+  DX_PRINT_JOBS_ALL,
+  DX_PRINT_JOBS_NOT_OVER,
+  DX_PRINT_JOBS_DETAILS
+};
+
+enum dx_print_phase {
+  DX_PRINT_INCOMING,  /* documents are still to come */
+  DX_PRINT_TIMED_OUT, /* to be started without them */
+  DX_PRINT_ACTIVE,
+  DX_PRINT_CANCELED,
+  DX_PRINT_ENDED /* completed or aborted */
+};
 
 struct dx_listed_job {
   int id;
   const char *uuid;   /* NULL: hidden; valid until `each` returns */
   bool may_run_again; /* it is not over, or can be printed again; true if that
                          is hidden */
+  /* With DETAILS. */
+  enum dx_print_phase phase;
+  int documents; /* that have arrived, without the job sheet at the end */
+  int64_t time_at_creation;
+  char queue[DX_QUEUE_BYTES]; /* "": a class that has not chosen a member */
 };
 
 bool dx_print_jobs_request(enum dx_print_jobs which, int from,

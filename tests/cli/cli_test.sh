@@ -557,6 +557,16 @@ printf '#LogLevel debug\nLogLevel warn\nPageLogFormat %%p %%j\n' \
   > "$dir/cupsd.conf"
 dx hello
 hasnt 'hello: logs without titles do not' "$out" '^warning'
+for bad in 'PreserveJobFiles No' 'PreserveJobHistory Off' 'MaxJobs 20' \
+  'MultipleOperationTimeout 4m' 'JobPrivateValues job-name job-uuid'; do
+  echo "$bad" > "$dir/cupsd.conf"
+  dx hello
+  has "hello: '$bad' can lose print jobs" "$out" "^warning: '$bad' is set"
+done
+printf '%s\n' 'PreserveJobFiles 7d' 'PreserveJobHistory Yes' 'MaxJobs 0' \
+  'MultipleOperationTimeout 15m' 'JobPrivateValues default' > "$dir/cupsd.conf"
+dx hello
+hasnt 'hello: other values cannot' "$out" '^warning'
 rm "$dir/cupsd.conf"
 
 configure 'Completion accepted'

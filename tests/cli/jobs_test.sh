@@ -798,7 +798,7 @@ is 'jobs --json: filtered, too, without the user' \
   "$(jq -r '.[].key' <<< "$out") $(grep -c '"ann"' <<< "$out")" "$printed 0"
 dx jobs --state done
 has 'jobs --state: an unknown state is a usage error that lists all' "$rc $err" \
-  '^64 docextract: unknown state; possible states: undecided stored .* expired$'
+  '^64 docextract: unknown state; possible states: undecided stored .* expired stalled incomplete lost$'
 
 touch -d '2 days ago' "$spool"/{jobs,finished}/*/job.json
 is 'jobs: what was finished more than a day ago is left out' "$(listed)" \

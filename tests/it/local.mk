@@ -4,7 +4,8 @@
 # seconds without data on stdin, and of eight seconds without a line from
 # docextractd, for silence.sh; and a change of a state reason every second, for
 # patience.sh. For demand.sh, it starts the docextractd that the environment
-# names, and docextractd-quick exits after three idle seconds.
+# names, and docextractd-quick exits after three idle seconds. It also looks for
+# incomplete print jobs all the time, for transfers.sh.
 check_PROGRAMS += tests/it/docextract-quick
 tests_it_docextract_quick_SOURCES = $(backend_docextract_SOURCES) \
 	lib/control/start.c
@@ -14,7 +15,7 @@ tests_it_docextract_quick_LDADD = $(backend_docextract_LDADD)
 check_PROGRAMS += tests/it/docextractd-quick
 tests_it_docextractd_quick_SOURCES = $(daemon_docextractd_SOURCES)
 tests_it_docextractd_quick_CPPFLAGS = $(daemon_docextractd_CPPFLAGS) \
-	-DDX_IDLE_MS=3000
+	-DDX_IDLE_MS=3000 -DDX_TRANSFER_LOOK_MS=200 -DDX_TRANSFER_STALL_MS=1000
 tests_it_docextractd_quick_LDADD = $(daemon_docextractd_LDADD)
 
 # Backend and filters with a user of its own, for owner.sh.
@@ -48,5 +49,6 @@ EXTRA_DIST += tests/it/accepted.sh tests/it/auto.sh \
 	tests/it/rows.sh tests/it/shared.sh tests/it/sigterm.sh \
 	tests/it/stages.sh \
 	tests/it/sandbox.sh tests/it/silence.sh tests/it/stage.sh \
-	tests/it/text.sh tests/it/tls.sh tests/it/tokens.sh tests/it/types.sh \
+	tests/it/text.sh tests/it/tls.sh tests/it/tokens.sh tests/it/transfers.sh \
+	tests/it/ipp-cut tests/it/types.sh \
 	tests/it/web.sh

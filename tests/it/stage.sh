@@ -185,7 +185,7 @@ start_daemon()
   if [ -n "$DAEMON_PID" ] && ! is_gone "$DAEMON_PID"; then return; fi
   : > "$dir/daemon.new"
   # shellcheck disable=SC2086
-  as_run_user ${START_DAEMON-} "$build/daemon/docextractd" -c "$config" --verbose \
+  as_run_user ${START_DAEMON-} "$build/${DOCEXTRACTD:-daemon/docextractd}" -c "$config" --verbose \
     > >(tee -a "$dir/daemon.err" > "$dir/daemon.new") 2>&1 &
   DAEMON_PID=$!
   until_true daemon_is_up_or_gone
@@ -286,6 +286,7 @@ MaxLogSize 0
 PageLogFormat %p %j %{job-media-sheets-completed} %P %C
 Listen $cups/cups.sock
 ${LISTEN-}
+${CUPSD_CONF-}
 Browsing No
 WebInterface ${WEB_INTERFACE:-No}
 DirtyCleanInterval 0

@@ -150,6 +150,103 @@ static void list_shows_which_jobs_may_run_again(void **state)
   dx_buf_release(&bytes);
 }
 
+static struct dx_listed_job listed_copy;
+
+static void keep_one(void *ctx, const struct dx_listed_job *job)
+{
+  (void)ctx;
+  listed_copy = *job;
+}
+
+/* As cupsd reports them; the job sheet at the end comes with the start. */
+static void list_shows_what_has_arrived(void **state)
+{
+  static const char *const sheets[][2] = {{"none", "none"},
+                                          {"none", "standard"}};
+  static const struct {
+    int state;
+    const char *reason;
+    int sheets, documents;
+    enum dx_print_phase phase;
+    int arrived;
+  } rows[] = {
+      {IPP_JSTATE_HELD, "job-incoming", 1, 1, DX_PRINT_INCOMING, 1},
+      {IPP_JSTATE_HELD, "job-hold-until-specified", 0, 1, DX_PRINT_ACTIVE, 1},
+      {IPP_JSTATE_PENDING, "job-incoming", 0, 1, DX_PRINT_TIMED_OUT, 1},
+      {IPP_JSTATE_PENDING, "job-incoming", 1, 2, DX_PRINT_TIMED_OUT, 1},
+      {IPP_JSTATE_PENDING, "none", 0, 2, DX_PRINT_ACTIVE, 2},
+      {IPP_JSTATE_PROCESSING, "job-printing", 1, 3, DX_PRINT_ACTIVE, 2},
+      {IPP_JSTATE_STOPPED, "job-stopped", 0, 1, DX_PRINT_ACTIVE, 1},
+      {IPP_JSTATE_CANCELED, "processing-to-stop-point", 0, 1, DX_PRINT_CANCELED,
+       1},
+      {IPP_JSTATE_ABORTED, "processing-to-stop-point", 0, 0, DX_PRINT_ENDED, 0},
+      {IPP_JSTATE_COMPLETED, "none", 0, 1, DX_PRINT_ENDED, 1},
+  };
+  size_t i;
+
+  (void)state;
+  for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    const struct ipp_listed job = {7, "urn:7", rows[i].state, false};
+    ipp_t *response = ipp_jobs(&job, 1);
+    struct dx_buf bytes = {0};
+
+    ippAddString(response, IPP_TAG_JOB, IPP_TAG_KEYWORD, "job-state-reasons",
+                 NULL, rows[i].reason);
+    ippAddInteger(response, IPP_TAG_JOB, IPP_TAG_INTEGER, "number-of-documents",
+                  rows[i].documents);
+    ippAddStrings(response, IPP_TAG_JOB, IPP_TAG_NAME, "job-sheets", 2, NULL,
+                  sheets[rows[i].sheets]);
+    ippAddInteger(response, IPP_TAG_JOB, IPP_TAG_INTEGER, "time-at-creation",
+                  99);
+    ipp_add_uri(response, IPP_TAG_JOB, "job-printer-uri",
+                "ipp://h/classes/all");
+    ipp_add_uri(response, IPP_TAG_JOB, "job-printer-uri-actual",
+                "ipp://h/printers/chart");
+    ipp_bytes(response, &bytes);
+    assert_true(dx_print_jobs_read(bytes.data, bytes.len, keep_one, NULL));
+    assert_int_equal(listed_copy.phase, rows[i].phase);
+    assert_int_equal(listed_copy.documents, rows[i].arrived);
+    assert_int_equal(listed_copy.time_at_creation, 99);
+    assert_string_equal(listed_copy.queue, "chart");
+    dx_buf_release(&bytes);
+  }
+}
+
+static void add_queue(void *ctx, const char *queue, const char *uri)
+{
+  dx_buf_printf(ctx, "%s=%s ", queue, uri);
+}
+
+static void queues_have_device_uris(void **state)
+{
+  ipp_t *response = ipp_status(IPP_STATUS_OK);
+  struct dx_buf bytes = {0}, text = {0};
+  int timeout_s;
+
+  (void)state;
+  ippAddString(response, IPP_TAG_PRINTER, IPP_TAG_NAME, "printer-name", NULL,
+               "chart");
+  ipp_add_uri(response, IPP_TAG_PRINTER, "device-uri", "docextract://default");
+  ippAddSeparator(response);
+  ippAddString(response, IPP_TAG_PRINTER, IPP_TAG_NAME, "printer-name", NULL,
+               "hidden");
+  ippAddSeparator(response);
+  ipp_add_uri(response, IPP_TAG_PRINTER, "device-uri", "ipp://h/ipp/print");
+  ippAddString(response, IPP_TAG_PRINTER, IPP_TAG_NAME, "printer-name", NULL,
+               "paper");
+  ippAddInteger(response, IPP_TAG_PRINTER, IPP_TAG_INTEGER,
+                "multiple-operation-time-out", 900);
+  ipp_bytes(response, &bytes);
+  assert_true(
+      dx_queues_read(bytes.data, bytes.len, add_queue, &text, &timeout_s));
+  assert_string_equal(dx_buf_text(&text),
+                      "chart=docextract://default paper=ipp://h/ipp/print ");
+  assert_int_equal(timeout_s, 900);
+  assert_false(dx_queues_read(bytes.data, 9, add_queue, &text, &timeout_s));
+  dx_buf_release(&bytes);
+  dx_buf_release(&text);
+}
+
 static void request_names_the_owner(void **state)
 {
   struct dx_buf bytes = {0};
@@ -314,6 +411,8 @@ int main(void)
       cmocka_unit_test(other_job_with_the_same_number_is_not_the_job),
       cmocka_unit_test(incomplete_response_is_ignored),
       cmocka_unit_test(list_shows_which_jobs_may_run_again),
+      cmocka_unit_test(list_shows_what_has_arrived),
+      cmocka_unit_test(queues_have_device_uris),
       cmocka_unit_test(request_names_the_owner),
       cmocka_unit_test(query_to_a_silent_cupsd_has_a_timeout),
       cmocka_unit_test(address_is_that_of_cups_server),

@@ -1,0 +1,269 @@
+/*
+ * transfers.c - observes the print jobs of our queues in cupsd, to find those
+ * that do not arrive completely; lib/spool/transfer.h decides. While a job is
+ * incoming, no backend runs, so cupsd is asked at regular intervals: one list
+ * of queues, and one of print jobs, from the oldest observed one on.
+ */
+#include "daemon/transfers.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "lib/base/clock.h"
+#include "lib/base/log.h"
+#include "lib/base/policy.h"
+#include "lib/spool/spool.h"
+#include "lib/spool/transfer.h"
+
+struct our_queue {
+  char name[DX_QUEUE_BYTES];
+  char service[DX_SECTION_BYTES];
+};
+
+struct transfers {
+  struct cupsd *cupsd;
+  const struct dx_config *config;
+  int history_dirfd;
+  bool (*is_stored)(void *ctx, const char *key);
+  void *ctx;                 /* of is_stored */
+  struct dx_http_call *call; /* NULL: no look is in progress */
+  int64_t look_ms;           /* monotonic: when to look next */
+  /* Of this look. */
+  int64_t now_ms; /* wall clock */
+  struct our_queue *queues;
+  size_t queue_count;
+  int timeout_s;
+  int last_id; /* of the jobs that were listed; 0: none */
+  struct dx_transfers all;
+};
+
+/* ---- one print job ---- */
+
+static void transfers_update(struct transfers *t, struct dx_transfer_job *job,
+                             enum dx_print_phase phase, int documents)
+{
+  const struct dx_transfer_facts facts = {
+      .phase = phase,
+      .documents = documents,
+      .is_stored = phase == DX_PRINT_ENDED && t->is_stored(t->ctx, job->key),
+      .now_ms = t->now_ms,
+      .stall_ms = DX_TRANSFER_STALL_MS,
+      .timeout_ms =
+          t->timeout_s > 0 ? t->timeout_s * INT64_C(1000) : INT64_MAX};
+
+  if (dx_transfer_update(job, &facts) && job->status != DX_TRANSFER_NONE)
+    dx_log(DX_LOG_WARNING, "print job %s-%d: %s: %s", job->queue, job->id,
+           dx_transfer_word(job->status), dx_transfer_sentence(job->status));
+}
+
+/* The observed job with this key, or a new one; NULL if there are too many. */
+static struct dx_transfer_job *transfers_find(struct transfers *t,
+                                              const char *key)
+{
+  struct dx_transfer_job *job = t->all.jobs, *end = job + t->all.count;
+
+  while (job < end && strcmp(job->key, key) != 0)
+    job++;
+  if (job == t->all.jobs + DX_TRANSFERS_MAX)
+    return NULL;
+  if (job == end) {
+    *job = (struct dx_transfer_job){.phase = DX_PRINT_ACTIVE};
+    memcpy(job->key, key, DX_KEY_BYTES);
+  }
+  return job;
+}
+
+static void transfers_see(void *ctx, const struct dx_listed_job *listed)
+{
+  struct transfers *t = ctx;
+  const struct our_queue *queue = t->queues, *end = queue + t->queue_count;
+  bool was_checked = listed->phase >= DX_PRINT_CANCELED &&
+                     (t->all.next_id == 0 || listed->id < t->all.next_id);
+  struct dx_transfer_job *job;
+  char id[24], key[DX_KEY_BYTES];
+
+  if (listed->id > t->last_id)
+    t->last_id = listed->id;
+  (void)snprintf(id, sizeof(id), "%d", listed->id);
+  if (listed->uuid == NULL ||
+      !dx_spool_key(listed->uuid, id, listed->time_at_creation, key))
+    return;
+  while (queue < end && strcasecmp(queue->name, listed->queue) != 0)
+    queue++;
+  job = transfers_find(t, key);
+  if (job == NULL || (job->id == 0 && (queue == end || was_checked)))
+    return;
+  if (job->id == 0) {
+    job->id = listed->id;
+    job->seen_at_ms = listed->time_at_creation * 1000;
+    t->all.count++;
+  }
+  if (queue == end) { /* it was moved to another printer */
+    transfers_update(t, job, DX_PRINT_CANCELED, 0);
+    return;
+  }
+  memcpy(job->queue, queue->name, sizeof(job->queue));
+  memcpy(job->service, queue->service, sizeof(job->service));
+  transfers_update(t, job, listed->phase, listed->documents);
+}
+
+/* ---- a look ---- */
+
+/* Nothing is left to observe or to show. A backend that has outlived cupsd may
+ * store a job that seemed lost. */
+static bool transfers_is_done(struct transfers *t,
+                              const struct dx_transfer_job *job)
+{
+  return job->phase >= DX_PRINT_CANCELED &&
+         (job->status == DX_TRANSFER_NONE ||
+          t->now_ms - job->status_at_ms > t->config->keep_jobs_ms ||
+          (job->status == DX_TRANSFER_LOST && t->is_stored(t->ctx, job->key)));
+}
+
+static void transfers_end_look(struct transfers *t)
+{
+  int i, before = t->all.count;
+  int next_id = t->last_id > 0 ? t->last_id + 1 : 0;
+
+  for (i = before; i-- > 0;) {
+    struct dx_transfer_job *job = &t->all.jobs[i];
+
+    if (job->seen_at_ms != t->now_ms && job->phase < DX_PRINT_CANCELED)
+      transfers_update(t, job, DX_PRINT_ENDED, job->documents);
+    if (transfers_is_done(t, job))
+      *job = t->all.jobs[--t->all.count];
+  }
+  if (before == 0 && next_id == t->all.next_id)
+    return; /* nothing has changed */
+  t->all.next_id = next_id;
+  dx_transfers_write(t->history_dirfd, &t->all);
+}
+
+static void transfers_ask_jobs(struct transfers *t, int from);
+
+/* After an error, the next look begins again. */
+static void transfers_on_jobs(void *ctx,
+                              const struct dx_http_response *response)
+{
+  struct transfers *t = ctx;
+  int last_id = t->last_id;
+
+  t->call = NULL;
+  if (!cupsd_is_ok(response) ||
+      !dx_print_jobs_read(response->body, response->body_len, transfers_see, t))
+    return;
+  if (t->last_id > last_id)
+    transfers_ask_jobs(t, t->last_id + 1);
+  else
+    transfers_end_look(t);
+}
+
+static void transfers_ask_jobs(struct transfers *t, int from)
+{
+  struct dx_buf bytes = {0};
+
+  (void)cupsd_post(
+      t->cupsd, dx_print_jobs_request(DX_PRINT_JOBS_DETAILS, from, &bytes),
+      &bytes, CUPSD_LIST_TIMEOUT_MS, transfers_on_jobs, t, &t->call);
+}
+
+static void transfers_add_queue(void *ctx, const char *name, const char *uri)
+{
+  struct transfers *t = ctx;
+  struct our_queue queue, *more;
+
+  if (!cupsd_is_ours(t->cupsd, uri, queue.service))
+    return;
+  (void)snprintf(queue.name, sizeof(queue.name), "%s", name);
+  more = reallocarray(t->queues, t->queue_count + 1, sizeof(queue));
+  if (more == NULL)
+    return;
+  t->queues = more;
+  t->queues[t->queue_count++] = queue;
+}
+
+/* If the last known job is not listed again, cupsd counts from 1 again: then
+ * next_id becomes 0. */
+static void transfers_on_queues(void *ctx,
+                                const struct dx_http_response *response)
+{
+  struct transfers *t = ctx;
+  int i, from = t->all.next_id > 0 ? t->all.next_id - 1 : 1;
+
+  t->call = NULL;
+  t->now_ms = dx_wall_ms();
+  t->queue_count = 0;
+  t->last_id = 0;
+  if (!cupsd_is_ok(response) ||
+      !dx_queues_read(response->body, response->body_len, transfers_add_queue,
+                      t, &t->timeout_s))
+    return;
+  for (i = 0; i < t->all.count; i++)
+    if (t->all.jobs[i].phase < DX_PRINT_CANCELED && t->all.jobs[i].id < from)
+      from = t->all.jobs[i].id;
+  if (t->queue_count > 0 || t->all.count > 0)
+    transfers_ask_jobs(t, from);
+}
+
+/* ---- the interface ---- */
+
+int64_t transfers_turn(struct transfers *t)
+{
+  int64_t now = dx_monotonic_ms();
+  struct dx_buf bytes = {0};
+
+  if (now >= t->look_ms) {
+    t->look_ms = now + DX_TRANSFER_LOOK_MS;
+    if (t->call == NULL)
+      (void)cupsd_post(t->cupsd, dx_queues_request(&bytes), &bytes,
+                       CUPSD_LIST_TIMEOUT_MS, transfers_on_queues, t, &t->call);
+  }
+  return t->look_ms;
+}
+
+size_t transfers_acknowledge(struct transfers *t)
+{
+  size_t count = 0;
+  int i;
+
+  for (i = 0; i < t->all.count; i++)
+    if (t->all.jobs[i].status > DX_TRANSFER_STALLED) {
+      t->all.jobs[i].status = DX_TRANSFER_NONE;
+      count++;
+    }
+  if (count > 0)
+    dx_transfers_write(t->history_dirfd, &t->all);
+  return count;
+}
+
+struct transfers *transfers_new(struct cupsd *cupsd,
+                                const struct dx_config *config,
+                                int history_dirfd,
+                                bool (*is_stored)(void *ctx, const char *key),
+                                void *ctx)
+{
+  struct transfers *t = calloc(1, sizeof(*t));
+
+  if (t == NULL)
+    return NULL;
+  t->cupsd = cupsd;
+  t->config = config;
+  t->history_dirfd = history_dirfd;
+  t->is_stored = is_stored;
+  t->ctx = ctx;
+  t->look_ms = dx_monotonic_ms() + DX_TRANSFER_LOOK_MS;
+  dx_transfers_read(history_dirfd, &t->all);
+  return t;
+}
+
+void transfers_free(struct transfers **transfers)
+{
+  if (*transfers == NULL)
+    return;
+  dx_http_cancel(&(*transfers)->call);
+  free((*transfers)->queues);
+  free(*transfers);
+  *transfers = NULL;
+}

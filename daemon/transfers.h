@@ -1,0 +1,34 @@
+/*
+ * transfers.h - observes print jobs in cupsd, and records those that did not
+ * arrive completely, for `docextract jobs` and the metrics
+ * (lib/spool/transfer.h).
+ *
+ * Requests progress in dx_http_run(), as in cupsd.h. Ownership: cupsd and the
+ * configuration must live longer. Blocking: the disk, without an fsync.
+ * Errors: none; if cupsd does not answer, the next look repeats it.
+ */
+#ifndef TRANSFERS_H
+#define TRANSFERS_H
+
+#include "daemon/cupsd.h"
+#include "lib/config/config.h"
+
+struct transfers;
+
+/* is_stored: whether the spool has a job, or a receipt, with this key.
+ * history_dirfd: SpoolDir/history. NULL when out of memory. */
+struct transfers *transfers_new(struct cupsd *cupsd,
+                                const struct dx_config *config,
+                                int history_dirfd,
+                                bool (*is_stored)(void *ctx, const char *key),
+                                void *ctx);
+void transfers_free(struct transfers **transfers); /* accepts NULL */
+
+/* Asks cupsd if it is time. Returns when it is due again. */
+int64_t transfers_turn(struct transfers *transfers);
+
+/* No longer shows the print jobs that were lost, or are incomplete; returns
+ * their number. */
+size_t transfers_acknowledge(struct transfers *transfers);
+
+#endif

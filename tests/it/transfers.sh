@@ -1,0 +1,84 @@
+#!/usr/bin/env bash
+#
+# transfers.sh - print jobs whose sender was interrupted, at every tenth of the
+# transfer: what CUPS started without its last document, or dropped, is shown to
+# the administrator; what arrived is not.
+. "$(dirname "$0")/lib.sh"
+
+DOCEXTRACTD=tests/it/docextractd-quick
+[ -x "$build/$DOCEXTRACTD" ] || give_up 'the programs are built (make check TESTS=)'
+
+# "STATE ID" of the print jobs in a state.
+jobs_in() # STATE...
+{
+  local state
+  for state; do
+    dx jobs --json --state "$state" 2> "$dir/jobs.err" |
+      jq -r '.[] | "\(.state) \(.id)"'
+  done | sort -k 2n
+}
+# What must be shown of the jobs of ipp-cut: all but those of tenth 5, which
+# arrive, and those of tenth 7, which are canceled.
+expected()
+{
+  awk 'NF == 3 && $3 != 5 && $3 != 7 { print $2 == 1 ? "lost" : "incomplete", $1 }' "$dir/cut"
+}
+all_stall() { [ "$(jobs_in stalled | wc -l)" = 20 ]; }
+all_are_sent() { contains_line "$dir/cut" ready; }
+all_are_shown() { [ "$(jobs_in stalled lost incomplete)" = "$(expected)" ]; }
+counted() # STATE
+{
+  dx metrics | sed -n "s/^docextract_transfers{service=\"default\",state=\"$1\"} //p"
+}
+
+start_sim --source-time 0 --case-time 0
+CUPSD_CONF='MultipleOperationTimeout 2'
+start_cupsd_on_a_port
+add_queue chart
+chart_pdf "$dir/a.pdf" Ann Ahrens 1
+
+t='transfers in progress'
+mkfifo "$dir/go"
+"$it/ipp-cut" "$port" chart "$dir/a.pdf" < "$dir/go" > "$dir/cut" 2> "$dir/cut.err" &
+sender=$!
+exec 9> "$dir/go"
+until_true all_are_sent || give_up "$t: they begin: $(cat "$dir/cut.err")"
+check "$t: they are shown when they stall" until_true all_stall
+is "$t: and counted" "$(counted stalled) $(counted incomplete) $(counted lost)" \
+  '20 0 0'
+has "$t: for people, too" "$(dx jobs --state stalled)" \
+  ' stalled .* chart-1 .* CUPS is receiving this print job, '
+
+t='interrupted transfers'
+# shellcheck disable=SC2046
+cancel $(awk 'NF == 3 && $3 == 7 { print "chart-" $1 }' "$dir/cut")
+echo go >&9
+exec 9>&-
+wait "$sender"
+is "$t: the others end" "$? $(cat "$dir/cut.err")" '0 '
+check "$t: each is shown" until_true all_are_shown ||
+  diff <(expected) <(jobs_in stalled lost incomplete) | sed 's/^/# /'
+is "$t: and counted" "$(counted stalled) $(counted incomplete) $(counted lost)" \
+  '0 8 8'
+all_have_ended() { [ "$(n_extracted)" = 11 ]; }
+check "$t: what arrived is extracted" until_true all_have_ended
+is "$t: once" "$(calls create) $(n_results)" '11 11'
+is "$t: job and print job have the same key" "$(dx jobs --json |
+  jq -r '.[] | select(.id == "2") | .key' | sort | uniq -c | awk '{ print $1 }')" 2
+is "$t: the queue can be selected" "$(dx jobs --json --queue other)" '[]'
+is "$t: the user is not known" "$(dx jobs --json --user ann --state lost)" '[]'
+has "$t: docextractd logs them" "$(cat "$dir/daemon.err")" \
+  '^print job chart-1: lost: '
+
+t='docextractd starts again'
+stop_daemon
+check "$t: they are still shown" all_are_shown
+start_daemon
+check "$t: and afterwards" all_are_shown
+
+t='the administrator has seen them'
+is "$t: their number" "$(dx jobs --seen)" 'Acknowledged 16 failed jobs'
+is "$t: they are no longer shown" "$(jobs_in stalled lost incomplete)" ''
+is "$t: nor counted" "$(counted incomplete) $(counted lost)" '0 0'
+
+finish
