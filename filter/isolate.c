@@ -41,7 +41,7 @@ struct outcome {
 /* ---- limits ---- */
 
 /* True if no lower limit was set before. */
-static bool limit_allows(int resource, rlim_t most)
+static bool limit_allows(unsigned resource, rlim_t most)
 {
   struct rlimit limit;
 

@@ -31,7 +31,7 @@ static rlim_t lower(rlim_t a, rlim_t b)
   return a < b ? a : b; /* RLIM_INFINITY is the largest */
 }
 
-bool dx_process_limit(int resource, rlim_t soft, rlim_t hard)
+bool dx_process_limit(unsigned resource, rlim_t soft, rlim_t hard)
 {
   struct rlimit limit;
 

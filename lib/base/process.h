@@ -24,7 +24,7 @@ void dx_process_protect(void);
  * Lowers a resource limit of this process (RLIMIT_CPU and others, setrlimit(2))
  * to `soft` and `hard`; a lower limit is kept. False if that fails.
  */
-bool dx_process_limit(int resource, rlim_t soft, rlim_t hard);
+bool dx_process_limit(unsigned resource, rlim_t soft, rlim_t hard);
 
 /*
  * Removes argv[first] and later arguments, such as titles, users, and file

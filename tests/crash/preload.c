@@ -387,7 +387,8 @@ static void path_of(int fd, const char *name, char path[PATH_BYTES])
                    name);
 }
 
-static void put_trace(const char *format, ...)
+__attribute__((format(printf, 1, 2))) static void put_trace(const char *format,
+                                                            ...)
 {
   char line[2 * PATH_BYTES + 200];
   va_list args;

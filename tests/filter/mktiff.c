@@ -373,7 +373,7 @@ static void write_page(TIFF *tiff, size_t k, int page)
 static void set_numbers(FILE *f, uint16_t tag, uint32_t count, uint32_t *values)
 {
   uint32_t directory, at;
-  uint16_t entries, name, type = TIFF_LONG;
+  uint16_t entries = 0, name, type = TIFF_LONG;
   int i;
 
   (void)fseek(f, 0, SEEK_END);

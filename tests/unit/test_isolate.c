@@ -492,8 +492,11 @@ static void full_disk_is_a_local_error(void **state)
 static enum dx_reason take_all_time(const struct pdf_task *task,
                                     struct pdf_done *ret_done)
 {
+  /* Without volatile, a compiler may assume that the loop ends. */
+  volatile __typeof__(ret_done->pages) *pages = &ret_done->pages;
+
   while (task != NULL)
-    ret_done->pages = !ret_done->pages;
+    *pages = !*pages;
   return DX_REASON_NONE;
 }
 
