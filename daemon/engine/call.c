@@ -239,10 +239,17 @@ bool engine_leave_in_slot(struct slot *slot)
   host->connecting = NULL;
   if (dx_rate_limit_is_blocked(&host->limit))
     return false; /* the pause began while connecting */
-  dx_rate_limit_leave(&host->limit, slot->svc->service->api_rate);
+  slot->call = dx_rate_limit_leave(&host->limit, slot->svc->service->api_rate);
   dx_log(DX_LOG_DEBUG, "sending a request at %" PRId64 " ms",
          dx_monotonic_ms());
   return true;
+}
+
+void engine_end_in_slot(const struct slot *slot,
+                        const struct dx_http_response *response)
+{
+  if (slot->ms != 0 && response->status != 0)
+    dx_rate_limit_answered(&slot->svc->host->limit, slot->call);
 }
 
 void engine_release_slot(struct slot *slot)
@@ -276,6 +283,7 @@ static void call_done(void *arg, const struct dx_http_response *response)
 
   call->response = response;
   call->http = NULL;
+  engine_end_in_slot(&call->slot, response);
   one.calls[dx_class_of(call->done(call))] = 1;
   dx_counters_add(call->svc->counters, &one);
   call_end(call);

@@ -66,7 +66,8 @@ struct service_state {
 /* What an API call occupies, from its start to its end. */
 struct slot {
   struct service_state *svc;
-  double ms; /* its time, monotonic; 0: none */
+  double ms;     /* its time, monotonic; 0: none */
+  uint64_t call; /* its number, when the request has left */
 };
 
 /* The calls for one source or case by this process. */
@@ -284,6 +285,10 @@ void engine_abort_call(struct dx_submission *sub);
 void engine_take_slot(struct slot *slot, struct service_state *svc);
 /* The connection of the call is ready. False if the request must not leave. */
 bool engine_leave_in_slot(struct slot *slot);
+/* The request has ended, possibly with a response. Also for a call without a
+ * slot. */
+void engine_end_in_slot(const struct slot *slot,
+                        const struct dx_http_response *response);
 /* The call has ended. A slot that was not taken is accepted. */
 void engine_release_slot(struct slot *slot);
 

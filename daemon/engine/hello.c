@@ -283,6 +283,7 @@ static void hello_done(void *ctx, const struct dx_http_response *response)
   double slot_ms = h->slot.ms;
 
   h->call = NULL;
+  engine_end_in_slot(&h->slot, response);
   engine_release_slot(&h->slot);
   if (response->err.code == DX_E_NOT_SENT)
     return; /* waits for the next slot */

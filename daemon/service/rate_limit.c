@@ -46,14 +46,15 @@ void dx_rate_limit_hold(struct dx_rate_limit *limit, double rate)
   /* The times of the previous calls are unknown. Ten calls of two processes are
    * nine gaps apart, minus what the first process may have caught up. */
   double spare_ms = DX_RATE_CALLS * 1000 / rate - DX_RATE_LATE_MS,
-         hold_ms = fmax(0, DX_RATE_WINDOW_MS - spare_ms);
+         hold_ms = fmax(0, DX_RATE_WINDOW_MS + DX_RATE_ARRIVE_MS - spare_ms);
 
   limit->next_ms = next_slot(limit, rate, (double)dx_monotonic_ms() + hold_ms);
 }
 
 int64_t dx_rate_limit_next_ms(const struct dx_rate_limit *limit)
 {
-  int64_t window_ms = limit->left_ms[limit->oldest] + DX_RATE_WINDOW_MS,
+  int64_t window_ms = limit->arrived_ms[limit->calls % DX_RATE_CALLS] +
+                      DX_RATE_WINDOW_MS,
           pause_ms = limit->pause.until_ms;
 
   return (int64_t)ceil(fmax(
@@ -69,13 +70,22 @@ double dx_rate_limit_take(struct dx_rate_limit *limit, double rate)
   return slot_ms;
 }
 
-void dx_rate_limit_leave(struct dx_rate_limit *limit, double rate)
+uint64_t dx_rate_limit_leave(struct dx_rate_limit *limit, double rate)
 {
   int64_t now = dx_monotonic_ms();
 
   limit->next_ms = next_slot(limit, rate, (double)(now - DX_RATE_LATE_MS));
-  limit->left_ms[limit->oldest] = now;
-  limit->oldest = (limit->oldest + 1) % DX_RATE_CALLS;
+  limit->arrived_ms[limit->calls % DX_RATE_CALLS] = now + DX_RATE_ARRIVE_MS;
+  return limit->calls++;
+}
+
+void dx_rate_limit_answered(struct dx_rate_limit *limit, uint64_t call)
+{
+  int64_t now = dx_monotonic_ms();
+  int64_t *arrived_ms = &limit->arrived_ms[call % DX_RATE_CALLS];
+
+  if (limit->calls - call <= DX_RATE_CALLS && now < *arrived_ms)
+    *arrived_ms = now;
 }
 
 static void save(const struct dx_rate_limit *limit)

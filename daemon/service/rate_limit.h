@@ -2,17 +2,17 @@
  * rate_limit.h - fewer than ten calls in any second to one host and port
  * (doc/policy.md, "Rate limit").
  *
- * The time of the next slot, the times of the last nine calls, and the end of a
- * pause are kept in memory; the pause is also stored in a small file
- * (lib/base/history.h). All sections with that host and port share one struct
- * dx_rate_limit, and each slot is followed by a gap of 1/APIRate of its
- * section, or by a longer one after the service has refused calls: other hosts
- * may use the same account.
+ * The time of the next slot, the times at which the last nine calls have
+ * arrived, and the end of a pause are kept in memory; the pause is also stored
+ * in a small file (lib/base/history.h). All sections with that host and port
+ * share one struct dx_rate_limit, and each slot is followed by a gap of
+ * 1/APIRate of its section, or by a longer one after the service has refused
+ * calls: other hosts may use the same account.
  *
  * Calling sequence: init, while docextractd.lock is held; hold, for each
  * section. For each call: when dx_rate_limit_next_ms() has come, take; when the
  * connection is ready, dx_rate_limit_leave(), before the next call takes its
- * slot.
+ * slot; when the service has responded, dx_rate_limit_answered().
  *
  * Ownership: the struct contains no pointers of its own; history_dirfd and host
  * are borrowed. Blocking: the disk, when a pause begins or ends.
@@ -30,9 +30,10 @@ struct dx_rate_limit {
   int history_dirfd;
   const char *host;
   int port;
-  double next_ms;                 /* the next free slot, monotonic */
-  int64_t left_ms[DX_RATE_CALLS]; /* times of the last calls, a ring */
-  size_t oldest;                  /* in left_ms */
+  double next_ms; /* the next free slot, monotonic */
+  /* When the last calls had arrived, at the latest; a ring. */
+  int64_t arrived_ms[DX_RATE_CALLS];
+  uint64_t calls;  /* that have left */
   double cut_rate; /* calls per second after the last cut; it grows since */
   int64_t cut_ms;  /* time of that cut, monotonic; 0: none */
   int refusals;    /* cuts since the last call that was not refused */
@@ -43,9 +44,9 @@ struct dx_rate_limit {
 void dx_rate_limit_init(struct dx_rate_limit *limit, int history_dirfd,
                         const char *host, int port);
 
-/* No call for 1/rate from now, and for longer above 8 calls per second: the
- * previous process may have made calls shortly before it ended. rate: calls per
- * second. */
+/* No call for 1/rate from now, and for longer at high rates: the previous
+ * process may have made calls shortly before it ended. rate: calls per second.
+ */
 void dx_rate_limit_hold(struct dx_rate_limit *limit, double rate);
 
 /* When the next call may begin, monotonic; it may be in the past. */
@@ -55,8 +56,13 @@ int64_t dx_rate_limit_next_ms(const struct dx_rate_limit *limit);
  * late, the next ones catch up, by at most DX_RATE_LATE_MS. */
 double dx_rate_limit_take(struct dx_rate_limit *limit, double rate);
 
-/* The connection is ready, and the request leaves now, which counts. */
-void dx_rate_limit_leave(struct dx_rate_limit *limit, double rate);
+/* The connection is ready, and the request leaves now; returns the number of
+ * the call. Until its response, it counts as one that arrives DX_RATE_ARRIVE_MS
+ * from now. */
+uint64_t dx_rate_limit_leave(struct dx_rate_limit *limit, double rate);
+
+/* The service has responded to this call: it has arrived. */
+void dx_rate_limit_answered(struct dx_rate_limit *limit, uint64_t call);
 
 /*
  * The service refused a call that took its slot at slot_ms because there were

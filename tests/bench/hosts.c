@@ -79,7 +79,8 @@ static bool call(struct host *host, enum strategy strategy, double rate)
 
   if (strategy == ADAPT) {
     slot_ms = dx_rate_limit_take(&host->limit, rate);
-    dx_rate_limit_leave(&host->limit, rate);
+    dx_rate_limit_answered(&host->limit,
+                           dx_rate_limit_leave(&host->limit, rate));
   }
   accepted = is_accepted();
   host->refusals = accepted ? 0 : host->refusals + 1;

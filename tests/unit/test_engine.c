@@ -132,9 +132,9 @@ static void journal_is_written_within_its_delay(void **state)
   assert_true(journal_says(job, "\"processing\""));
 }
 
-static void take_45_ms(void)
+static void take_75_ms(void)
 {
-  fixture.now_ms += 45;
+  fixture.now_ms += 75;
 }
 
 static int unsaved; /* at the first registration */
@@ -160,7 +160,7 @@ static void slow_disk_delays_no_call(void **state)
   for (i = 0; i < FIXTURE_JOBS_MAX; i++)
     (void)fixture_job(1, false);
   fixture.odd = count_unsaved;
-  fixture.on_sync = take_45_ms;
+  fixture.on_sync = take_75_ms;
   fixture_begin();
   for (i = 1; i < FIXTURE_JOBS_MAX; i++)
     fixture.jobs[i]->dirty = true;
