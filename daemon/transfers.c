@@ -75,6 +75,17 @@ static struct dx_transfer_job *transfers_find(struct transfers *t,
   return job;
 }
 
+/* Nothing is left to observe or to show. A backend that has outlived cupsd may
+ * store a job that seemed lost. */
+static bool transfers_is_done(struct transfers *t,
+                              const struct dx_transfer_job *job)
+{
+  return job->phase >= DX_PRINT_CANCELED &&
+         (job->status == DX_TRANSFER_NONE ||
+          t->now_ms - job->status_at_ms > t->config->keep_jobs_ms ||
+          (job->status == DX_TRANSFER_LOST && t->is_stored(t->ctx, job->key)));
+}
+
 static void transfers_see(void *ctx, const struct dx_listed_job *listed)
 {
   struct transfers *t = ctx;
@@ -83,6 +94,7 @@ static void transfers_see(void *ctx, const struct dx_listed_job *listed)
                      (t->all.next_id == 0 || listed->id < t->all.next_id);
   struct dx_transfer_job *job;
   char id[24], key[DX_KEY_BYTES];
+  bool is_new;
 
   if (listed->id > t->last_id)
     t->last_id = listed->id;
@@ -93,9 +105,10 @@ static void transfers_see(void *ctx, const struct dx_listed_job *listed)
   while (queue < end && strcasecmp(queue->name, listed->queue) != 0)
     queue++;
   job = transfers_find(t, key);
-  if (job == NULL || (job->id == 0 && (queue == end || was_checked)))
+  is_new = job != NULL && job->id == 0;
+  if (job == NULL || (is_new && (queue == end || was_checked)))
     return;
-  if (job->id == 0) {
+  if (is_new) {
     job->id = listed->id;
     job->seen_at_ms = listed->time_at_creation * 1000;
     t->all.count++;
@@ -107,20 +120,11 @@ static void transfers_see(void *ctx, const struct dx_listed_job *listed)
   memcpy(job->queue, queue->name, sizeof(job->queue));
   memcpy(job->service, queue->service, sizeof(job->service));
   transfers_update(t, job, listed->phase, listed->documents);
+  if (is_new && transfers_is_done(t, job)) /* it is the last one */
+    t->all.count--;
 }
 
 /* ---- a look ---- */
-
-/* Nothing is left to observe or to show. A backend that has outlived cupsd may
- * store a job that seemed lost. */
-static bool transfers_is_done(struct transfers *t,
-                              const struct dx_transfer_job *job)
-{
-  return job->phase >= DX_PRINT_CANCELED &&
-         (job->status == DX_TRANSFER_NONE ||
-          t->now_ms - job->status_at_ms > t->config->keep_jobs_ms ||
-          (job->status == DX_TRANSFER_LOST && t->is_stored(t->ctx, job->key)));
-}
 
 static void transfers_end_look(struct transfers *t)
 {
