@@ -153,12 +153,28 @@ bool cli_is_job_name(const char *text)
          spool_is_print_job(text);
 }
 
-/* Queue names are case-insensitive, as in CUPS. An unreadable job is not found
- * by its name. */
+/* True if this is the name of any of its print jobs. Queue names are
+ * case-insensitive, as in CUPS. */
+static bool spool_has_name(const struct dx_job *job, const char *text)
+{
+  char name[CLI_CUPS_NAME_BYTES];
+  size_t i;
+
+  cli_cups_name(job, name);
+  for (i = 0; i < job->other_count && strcasecmp(name, text) != 0; i++) {
+    const struct dx_job other = {.queue = job->others[i].queue,
+                                 .cups_id = job->others[i].cups_id};
+
+    cli_cups_name(&other, name);
+  }
+  return strcasecmp(name, text) == 0;
+}
+
+/* An unreadable job is not found by its name. */
 static enum dx_code spool_compare_job(void *ctx, enum dx_spool_part part,
                                       const char *stored)
 {
-  char name[CLI_CUPS_NAME_BYTES], key[DX_KEY_BYTES], at[DX_TIME_BYTES] = "";
+  char key[DX_KEY_BYTES], at[DX_TIME_BYTES] = "";
   struct search *s = ctx;
   struct dx_job *job;
   bool fits;
@@ -168,9 +184,8 @@ static enum dx_code spool_compare_job(void *ctx, enum dx_spool_part part,
   if (s->by_name) {
     if (cli_read_job(s->cli, stored, &job, NULL) != DX_OK)
       return DX_OK;
-    cli_cups_name(job, name);
     dx_format_time(job->received_at, at);
-    fits = strcasecmp(name, s->text) == 0;
+    fits = spool_has_name(job, s->text);
     dx_job_free(&job);
   } else {
     fits = strncmp(key, s->text, strlen(s->text)) == 0;

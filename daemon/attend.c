@@ -78,8 +78,10 @@ static void end_with_outcome(struct session *session, const struct dx_job *job,
 /* The client no longer attends the job. */
 static void release(struct managed *managed, enum dx_backend backend)
 {
-  if (managed->attendant != NULL)
+  if (managed->attendant != NULL) {
     managed->attendant->managed = NULL;
+    managed->attendant->manager->receipts_ms = 0; /* one may have waited */
+  }
   managed->attendant = NULL;
   if (managed->job->print.backend == DX_BACKEND_ATTENDS)
     managed->job->print.backend = backend;
@@ -113,7 +115,7 @@ static void send_note(struct session *session, const struct dx_note *note,
 
 static bool is_of(const struct session *session, const struct dx_job *job)
 {
-  return strcmp(session->key, job->key) == 0 &&
+  return strcmp(session->key, job->print.key) == 0 &&
          strcmp(session->run, job->print.run) == 0;
 }
 
@@ -197,7 +199,8 @@ static void begin_without_receipt(struct session *session)
 
   if (code != DX_OK) {
     end_with(session, &err);
-  } else if (!is_of(session, job)) {
+  } else if (!is_of(session, job) ||
+             (!dx_job_is_final(job) && manager_holds(manager, session->key))) {
     control_send(session->client, "gone"); /* another run has taken over */
     client_close(session->client);
     dx_job_free(&job);

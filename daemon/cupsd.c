@@ -364,7 +364,7 @@ static void on_job(void *ctx, const struct dx_http_response *response)
     set_answer(q, q->job.answer);
   else if (!dx_spool_key(q->about->uuid, q->about->cups_id,
                          q->job.time_at_creation, key) ||
-           strcmp(key, q->about->key) != 0)
+           strcmp(key, q->about->print.key) != 0)
     set_answer(q, DX_ANSWER_UNKNOWN); /* another job with the same id */
   else
     move_on(q);

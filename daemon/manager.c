@@ -24,7 +24,7 @@ struct managed *manager_find(struct manager *manager, const char *key)
   size_t i;
 
   for (i = 0; i < manager->count; i++)
-    if (strcmp(manager->jobs[i]->job->key, key) == 0)
+    if (dx_job_has_print(manager->jobs[i]->job, key))
       return manager->jobs[i];
   return NULL;
 }
@@ -253,6 +253,7 @@ static enum dx_code merge(struct manager *manager, struct dx_job **receipt,
     return code;
   code = dx_job_merge(manager->spool, managed->job, receipt, err);
   if (code == DX_OK) {
+    cupsd_forget(&managed->question); /* it may be about another print job */
     managed->is_new = !dx_job_is_final(managed->job);
     attend_picked_up(manager, managed);
   }
@@ -264,6 +265,17 @@ static enum dx_code merge(struct manager *manager, struct dx_job **receipt,
            drive_err.text);
   }
   return code;
+}
+
+/* True if the backend of another print job, which was the same one, attends the
+ * job. The receipt waits: if it were merged, both backends would take the job
+ * from each other. */
+static bool is_attended(struct manager *manager, const struct dx_job *receipt)
+{
+  const struct managed *managed = manager_find(manager, receipt->key);
+
+  return managed != NULL && managed->attendant != NULL &&
+         strcmp(managed->job->print.key, receipt->print.key) != 0;
 }
 
 enum dx_code manager_pick_up(struct manager *manager, const char *name,
@@ -284,6 +296,10 @@ enum dx_code manager_pick_up(struct manager *manager, const char *name,
     dx_log(DX_LOG_DEBUG, "job %s: received", receipt->key);
     /* NOLINTNEXTLINE(*-unix.Malloc) */
     return manager_take(manager, receipt, code == DX_E_UNSYNCED, err);
+  }
+  if (code == DX_E_EXISTS && is_attended(manager, receipt)) {
+    dx_job_free(&receipt);
+    return dx_fail(err, DX_E_BUSY, 0, "its first print job is in progress");
   }
   if (code == DX_E_EXISTS)
     code = merge(manager, &receipt, err);
@@ -327,9 +343,12 @@ bool manager_has_receipt(struct manager *manager, const char *key,
 {
   char *names = dx_spool_names(manager->spool, DX_SPOOL_RECEIVED, NULL);
   const char *name = names;
+  char other[DX_KEY_BYTES];
   bool is_there;
 
-  while (name != NULL && *name != '\0' && !is_of_job(name, key))
+  while (name != NULL && *name != '\0' && !is_of_job(name, key) &&
+         !(dx_spool_resolve(manager->spool, name, other) &&
+           strcmp(other, key) == 0))
     name = dx_next_name(name);
   is_there = name != NULL && *name != '\0';
   if (is_there)

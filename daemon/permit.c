@@ -81,6 +81,23 @@ static enum dx_permission decide(struct managed *managed, enum dx_answer answer,
   return permission;
 }
 
+/* The print job was canceled. True if a client has sent it more than once, and
+ * not all of them were canceled: another one counts now. */
+static bool use_other(struct managed *managed)
+{
+  if (!dx_job_next_print(managed->job))
+    return false;
+  dx_log(DX_LOG_INFO,
+         "job %s: a print job of it was canceled, but print job %.20s was not",
+         managed->job->key, managed->job->cups_id);
+  if (managed->attendant != NULL)
+    managed->attendant->managed = NULL;
+  managed->attendant = NULL;
+  cupsd_forget(&managed->question);
+  permit_watch(managed);
+  return true;
+}
+
 enum dx_permission permit_ask(void *ctx, struct dx_job *job)
 {
   struct manager *manager = ctx;
@@ -115,6 +132,8 @@ enum dx_permission permit_ask(void *ctx, struct dx_job *job)
   }
   managed->asked_ms = 0;
   permission = decide(managed, answer, backend);
+  if (permission == DX_MAY_CANCEL && use_other(managed))
+    return permit_ask(ctx, job);
   return job->dirty && permission == DX_MAY_SEND ? DX_MAY_WAIT : permission;
 }
 
@@ -124,7 +143,7 @@ void permit_learn(struct manager *manager, struct managed *managed,
   enum dx_permission permission =
       decide(managed, answer, managed->job->print.backend);
 
-  if (permission == DX_MAY_CANCEL) {
+  if (permission == DX_MAY_CANCEL && !use_other(managed)) {
     dx_log(DX_LOG_INFO, "job %s: canceled with its print job",
            managed->job->key);
     dx_job_cancel(managed->job);

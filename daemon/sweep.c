@@ -60,6 +60,24 @@ static void expire(const struct dx_sweep *sweep, struct dx_job *job,
          job->key);
 }
 
+/* Whether cupsd may run any of its print jobs again. With a uuid, it is one. */
+static enum dx_rerun rerun_of(const struct dx_sweep *sweep,
+                              const struct dx_job *job)
+{
+  enum dx_rerun rerun = DX_RERUN_NO, other;
+  size_t i;
+
+  for (i = 0; rerun != DX_RERUN_MAY && i <= job->other_count; i++) {
+    const char *id = i == 0 ? job->cups_id : job->others[i - 1].cups_id;
+
+    if (id == NULL || job->uuid == NULL)
+      continue;
+    other = sweep->rerun(sweep->rerun_ctx, id, job->uuid);
+    rerun = other != DX_RERUN_NO ? other : rerun;
+  }
+  return rerun;
+}
+
 static void sweep_job(struct round *r, struct dx_job **job)
 {
   const struct dx_sweep *sweep = r->sweep;
@@ -74,11 +92,8 @@ static void sweep_job(struct round *r, struct dx_job **job)
       .rerun = DX_RERUN_UNKNOWN};
   struct dx_err err;
 
-  if (facts.finished && !facts.awaits_hook) /* with a uuid, it is a print job */
-    facts.rerun =
-        (*job)->cups_id != NULL && (*job)->uuid != NULL
-            ? sweep->rerun(sweep->rerun_ctx, (*job)->cups_id, (*job)->uuid)
-            : DX_RERUN_NO;
+  if (facts.finished && !facts.awaits_hook)
+    facts.rerun = rerun_of(sweep, *job);
   switch (dx_retention(&facts)) {
   case DX_RETENTION_EXPIRE:
     if (service != NULL) /* without its section, a job does not expire */

@@ -135,7 +135,8 @@ tests_unit_test_engine_SOURCES = tests/unit/test_engine.c $(engine_fixture)
 tests_unit_test_engine_LDFLAGS = $(fake_http)
 tests_unit_test_fs_LDFLAGS = -Wl,--wrap=renameat2
 tests_unit_test_merge_LDFLAGS = -Wl,--wrap=renameat \
-	-Wl,--wrap=unlinkat -Wl,--wrap=fsync -Wl,--wrap=dx_cupsd_is_gone
+	-Wl,--wrap=unlinkat -Wl,--wrap=symlinkat -Wl,--wrap=fsync \
+	-Wl,--wrap=dx_cupsd_is_gone
 tests_unit_test_once_SOURCES = tests/unit/test_once.c $(engine_fixture)
 tests_unit_test_once_LDFLAGS = $(fake_http)
 tests_unit_test_outage_SOURCES = tests/unit/test_outage.c $(engine_fixture)

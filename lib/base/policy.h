@@ -150,6 +150,7 @@ enum dx_phase { DX_PHASE_SOURCE, DX_PHASE_EXTRACT, DX_PHASE_COUNT };
 
 /* Jobs. */
 #define DX_DOCUMENTS_MAX 1000 /* entries of one bundle */
+#define DX_PRINT_JOBS_MAX 100 /* of one job */
 #define DX_CASES_MAX 10000    /* of one source; more are invalid */
 #define DX_JOURNAL_MAX_BYTES 16777216
 #define DX_JOURNAL_LATE_MS 1000   /* to collect changes that need no fsync */

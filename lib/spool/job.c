@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "lib/base/buf.h"
 #include "lib/base/clock.h"
 #include "lib/base/fs.h"
 #include "lib/base/log.h"
@@ -149,6 +150,105 @@ enum dx_code dx_job_plan(struct dx_job *job, struct dx_err *err)
   }
   job->dirty = true;
   return DX_OK;
+}
+
+/* ---- print jobs that are sent again ---- */
+
+enum dx_code dx_job_set_content(struct dx_job *job, struct dx_err *err)
+{
+  char sum[DX_SHA256_HEX_BYTES];
+  struct dx_buf text = {0};
+  bool ok;
+  size_t i;
+
+  job->content[0] = '\0';
+  if (job->uuid == NULL || job->user == NULL)
+    return DX_OK;
+  /* With NUL between them, different values never give the same bytes. */
+  dx_buf_add(&text, job->uuid, strlen(job->uuid) + 1);
+  dx_buf_add(&text, job->user, strlen(job->user) + 1);
+  dx_buf_add(&text, job->service, strlen(job->service) + 1);
+  for (i = 0; i < job->document_count; i++) {
+    const struct dx_entry *e = &job->documents[i].entry;
+
+    dx_buf_printf(&text, "%d %d %s %s\n", (int)e->kind, (int)e->together,
+                  e->type, e->sha256);
+  }
+  ok = dx_buf_ok(&text);
+  if (ok) {
+    dx_sha256_of(text.data, text.len, sum);
+    (void)snprintf(job->content, sizeof(job->content), "%.32s", sum);
+  }
+  dx_buf_release(&text);
+  return ok ? DX_OK : dx_fail_nomem(err);
+}
+
+/* The place of a print job among the others; their number if it is not. */
+static size_t place_of_print(const struct dx_job *job, const char *key)
+{
+  size_t i = 0;
+
+  while (i < job->other_count && strcmp(job->others[i].print.key, key) != 0)
+    i++;
+  return i;
+}
+
+bool dx_job_has_print(const struct dx_job *job, const char *key)
+{
+  return strcmp(job->key, key) == 0 || strcmp(job->print.key, key) == 0 ||
+         place_of_print(job, key) < job->other_count;
+}
+
+static void exchange_print(struct dx_job *job, struct dx_other_print *other)
+{
+  const struct dx_other_print current = {
+      .queue = job->queue, .cups_id = job->cups_id, .print = job->print};
+
+  job->queue = other->queue;
+  job->cups_id = other->cups_id;
+  job->print = other->print;
+  *other = current;
+}
+
+enum dx_code dx_job_begin_print(struct dx_job *job, const char *key,
+                                struct dx_err *err)
+{
+  size_t i = place_of_print(job, key), last = job->other_count;
+  struct dx_other_print other = {.print.key = ""}, *others;
+
+  if (strcmp(job->print.key, key) == 0)
+    return DX_OK;
+  if (i < last) {
+    other = job->others[i];
+    last--;
+    memmove(&job->others[i], &job->others[i + 1],
+            (last - i) * sizeof(*job->others));
+  } else {
+    others = reallocarray(job->others, last + 1, sizeof(*others));
+    if (others == NULL)
+      return dx_fail_nomem(err);
+    job->others = others;
+    job->other_count++;
+  }
+  job->others[last] = other;
+  exchange_print(job, &job->others[last]);
+  return DX_OK;
+}
+
+bool dx_job_next_print(struct dx_job *job)
+{
+  size_t i = job->other_count;
+
+  while (i > 0 && job->others[i - 1].print.final == DX_FINAL_CANCELED)
+    i--;
+  if (i == 0)
+    return false;
+  job->print.final = DX_FINAL_CANCELED;
+  exchange_print(job, &job->others[i - 1]);
+  if (job->print.backend == DX_BACKEND_ATTENDS) /* it no longer does */
+    job->print.backend = DX_BACKEND_BROKEN;
+  job->dirty = true;
+  return true;
 }
 
 /* ---- transitions ---- */

@@ -27,7 +27,6 @@
 #include "lib/spool/permission.h"
 #include "lib/spool/state.h"
 
-#define DX_KEY_BYTES 33 /* 32 hex digits and NUL */
 #define DX_RECEIPT_BYTES (DX_KEY_BYTES + DX_RUN_BYTES) /* KEY.RUN and NUL */
 #define DX_JOB_PATH_BYTES 64
 
@@ -115,11 +114,21 @@ struct dx_submission {
                           loaded, its current end */
 };
 
-struct dx_job {
-  char key[DX_KEY_BYTES];
-  char *service, *base_url; /* of sources that are still to be created */
-  char *queue, *cups_id, *uuid, *user, *title, *host; /* NULL: not known */
+/* Another print job that was the same one, sent again by the CUPS of a client
+ * (doc/policy.md, "Print jobs that are sent again"). */
+struct dx_other_print {
+  char *queue, *cups_id;
   struct dx_print print;
+};
+
+struct dx_job {
+  char key[DX_KEY_BYTES];     /* of its first print job */
+  char content[DX_KEY_BYTES]; /* dx_job_set_content(); "": it has no uuid */
+  char *service, *base_url;   /* of sources that are still to be created */
+  char *queue, *cups_id, *uuid, *user, *title, *host; /* NULL: not known */
+  struct dx_print print;         /* the newest one that was not canceled */
+  struct dx_other_print *others; /* the newest last */
+  size_t other_count;
   int64_t received_at; /* wall ms */
   bool together;
   bool seen; /* its failure, after the print job had ended, is acknowledged */
@@ -163,6 +172,23 @@ void dx_job_free(struct dx_job **job);
  * sheets belong to none. Replaces existing submissions.
  */
 enum dx_code dx_job_plan(struct dx_job *job, struct dx_err *err) DX_MUST_USE;
+
+/* Sets the digest of what makes two print jobs the same one: uuid, user,
+ * section, and the documents. E_NOMEM. */
+enum dx_code dx_job_set_content(struct dx_job *job,
+                                struct dx_err *err) DX_MUST_USE;
+
+/* True if this is the key of the job, or of any of its print jobs. */
+bool dx_job_has_print(const struct dx_job *job, const char *key);
+
+/* Lists the current print job among the others, and makes the one with this key
+ * the current one; if it is new, without data. E_NOMEM. */
+enum dx_code dx_job_begin_print(struct dx_job *job, const char *key,
+                                struct dx_err *err) DX_MUST_USE;
+
+/* The current print job was canceled: makes the newest other one that was not
+ * the current one. False if all were canceled. */
+bool dx_job_next_print(struct dx_job *job);
 
 /* Applies the transition table and what entering a state implies: times are
  * set; STORED clears the source and where it is, URLs, and cases, and after

@@ -71,6 +71,7 @@ const struct dx_field dx_submission_fields[] = {
     DX_FIELDS_END};
 
 static const struct dx_field print_fields[] = {
+    DX_FIELD(dx_print, CHARS, "key", key),
     DX_FIELD(dx_print, CHARS, "run", run),
     DX_FIELD(dx_print, TEXT, "cupsd", cupsd),
     DX_FIELD_WORDS(dx_print, backends, "backend", backend),
@@ -79,6 +80,12 @@ static const struct dx_field print_fields[] = {
     DX_FIELD(dx_print, FLAG, "decided", decided),
     DX_FIELD(dx_print, FLAG, "undecided", undecided),
     DX_FIELD(dx_print, COUNT, "unclear_ms", unclear_ms),
+    DX_FIELDS_END};
+
+static const struct dx_field other_fields[] = {
+    DX_FIELD(dx_other_print, TEXT, "queue", queue),
+    DX_FIELD(dx_other_print, TEXT, "id", cups_id),
+    DX_FIELD(dx_other_print, OBJECT, "print", print, .fields = print_fields),
     DX_FIELDS_END};
 
 const struct dx_field dx_job_fields[] = {
@@ -92,6 +99,9 @@ const struct dx_field dx_job_fields[] = {
     DX_FIELD(dx_job, TEXT, "title", title),
     DX_FIELD(dx_job, TEXT, "host", host),
     DX_FIELD(dx_job, OBJECT, "print", print, .fields = print_fields),
+    DX_FIELD_ITEMS(dx_job, other_fields, DX_PRINT_JOBS_MAX, "other_prints",
+                   others, other_count),
+    DX_FIELD(dx_job, CHARS, "content", content),
     DX_FIELD(dx_job, TIME_MS, "received_at", received_at),
     DX_FIELD(dx_job, FLAG, "together", together),
     DX_FIELD(dx_job, FLAG, "seen", seen),
@@ -162,11 +172,18 @@ static bool is_plausible(const struct dx_submission *sub)
   return sub->file_count > 0;
 }
 
+/* It becomes part of a path. */
+static bool is_key_or_none(const char *text)
+{
+  return text[0] == '\0' || dx_is_key(text);
+}
+
 static bool read_job(const struct cJSON *json, struct dx_job *job)
 {
   size_t i;
 
   if (!dx_fields_get(json, dx_job_fields, job) || !dx_is_key(job->key) ||
+      !is_key_or_none(job->print.key) || !is_key_or_none(job->content) ||
       (job->print.run[0] != '\0' && !dx_is_run(job->print.run)))
     return false;
   for (i = 0; i < job->submission_count; i++) {

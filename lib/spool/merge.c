@@ -248,6 +248,7 @@ static void exchange(struct dx_job *old, struct dx_job *fresh)
   SWAP(base_url);
   SWAP(service);
   SWAP(queue);
+  SWAP(cups_id);
   SWAP(user);
   SWAP(title);
   SWAP(host);
@@ -303,10 +304,15 @@ static enum dx_code merge_journal(struct dx_spool *spool, struct dx_job *old,
     code = fill_in(old, fresh, err);
   for (i = 0; code == DX_OK && i < fresh->submission_count; i++)
     code = merge_submission(old, fresh, &fresh->submissions[i], err);
+  if (code == DX_OK)
+    code = dx_job_begin_print(old, fresh->print.key, err);
   if (code != DX_OK)
     return code;
   exchange(old, fresh);
-  if (!dx_job_is_finished(old))
+  code = dx_job_set_content(old, err);
+  if (code == DX_OK)
+    code = dx_spool_add_aliases(spool, old, err);
+  if (code == DX_OK && !dx_job_is_finished(old))
     code = dx_spool_reopen(spool, old, err);
   return code == DX_OK ? dx_job_save(old, err) : code;
 }
@@ -318,7 +324,8 @@ enum dx_code dx_job_merge(struct dx_spool *spool, struct dx_job *old,
   enum dx_code code = DX_OK;
 
   /* A backend that outlived its cupsd committed after one of the next cupsd. */
-  if ((*fresh)->print.cupsd != NULL && old->print.cupsd != NULL &&
+  if (strcmp((*fresh)->print.key, old->print.key) == 0 &&
+      (*fresh)->print.cupsd != NULL && old->print.cupsd != NULL &&
       dx_cupsd_is_gone((*fresh)->print.cupsd) &&
       !dx_cupsd_is_gone(old->print.cupsd)) {
     dx_spool_discard(spool, fresh);

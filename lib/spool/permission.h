@@ -50,6 +50,7 @@ enum dx_final {
       DX_FINAL_COUNT
 };
 
+#define DX_KEY_BYTES 33 /* 32 hex digits and NUL */
 #define DX_RUN_BYTES 17 /* 16 hex digits (time, random) and NUL */
 
 /*
@@ -57,6 +58,8 @@ enum dx_final {
  * submitted job has only a run.
  */
 struct dx_print {
+  char key[DX_KEY_BYTES]; /* dx_spool_key() of the print job; "" before the
+                             commit */
   char run[DX_RUN_BYTES]; /* names the receipt; "" before the commit */
   char *cupsd; /* which cupsd started the run (dx_cupsd_name()); NULL: none */
   enum dx_backend backend; /* the state of the last run's backend */

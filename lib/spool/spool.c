@@ -29,7 +29,8 @@ enum dx_code dx_spool_open(const char *path, struct dx_spool *ret_spool,
                            struct dx_err *err)
 {
   static const char *const names[] = {"incoming", "received", "jobs",
-                                      "finished", "damaged",  "history"};
+                                      "finished", "damaged",  "history",
+                                      "aliases"};
   enum dx_code code = DX_OK;
   size_t i;
 
@@ -86,6 +87,71 @@ bool dx_spool_key(const char *uuid, const char *cups_id,
   }
   dx_buf_release(&text);
   return ok;
+}
+
+/* ---- print jobs that are sent again ---- */
+
+bool dx_spool_resolve(const struct dx_spool *spool, const char *name,
+                      char key[DX_KEY_BYTES])
+{
+  char path[DX_JOB_PATH_BYTES];
+  ssize_t len;
+
+  (void)snprintf(path, sizeof(path), "aliases/%.*s", DX_KEY_BYTES - 1, name);
+  len = readlinkat(spool->dirfd, path, key, DX_KEY_BYTES);
+  if (len != DX_KEY_BYTES - 1)
+    return false;
+  key[len] = '\0';
+  return dx_is_key(key);
+}
+
+static enum dx_code add_alias(struct dx_spool *spool, const char *name,
+                              const char *key, struct dx_err *err)
+{
+  char path[DX_JOB_PATH_BYTES], known[DX_KEY_BYTES];
+
+  if (name[0] == '\0' || strcmp(name, key) == 0 ||
+      (dx_spool_resolve(spool, name, known) && strcmp(known, key) == 0))
+    return DX_OK;
+  (void)snprintf(path, sizeof(path), "aliases/%s", name);
+  if (unlinkat(spool->dirfd, path, 0) < 0 && errno != ENOENT)
+    return dx_fs_fail(err, errno, "remove", spool->dirfd, path);
+  if (symlinkat(key, spool->dirfd, path) < 0)
+    return dx_fs_fail(err, errno, "create link", spool->dirfd, path);
+  return DX_OK;
+}
+
+enum dx_code dx_spool_add_aliases(struct dx_spool *spool,
+                                  const struct dx_job *job, struct dx_err *err)
+{
+  enum dx_code code = add_alias(spool, job->content, job->key, err);
+
+  if (code == DX_OK)
+    code = add_alias(spool, job->print.key, job->key, err);
+  if (code == DX_OK)
+    code = dx_fs_sync_parent(spool->dirfd, "aliases/.", err);
+  return code;
+}
+
+static void remove_alias(struct dx_spool *spool, const char *name,
+                         const char *key)
+{
+  char path[DX_JOB_PATH_BYTES], known[DX_KEY_BYTES];
+
+  (void)snprintf(path, sizeof(path), "aliases/%s", name);
+  if (dx_spool_resolve(spool, name, known) && strcmp(known, key) == 0)
+    (void)unlinkat(spool->dirfd, path, 0);
+}
+
+/* One that remains, for example after a power failure, is harmless. */
+static void remove_aliases(struct dx_spool *spool, const struct dx_job *job)
+{
+  size_t i;
+
+  remove_alias(spool, job->content, job->key);
+  remove_alias(spool, job->print.key, job->key);
+  for (i = 0; i < job->other_count; i++)
+    remove_alias(spool, job->others[i].print.key, job->key);
 }
 
 static bool is_visible(const char *name)
@@ -207,8 +273,10 @@ static enum dx_code remove_dir(struct dx_spool *spool, const char *path,
 enum dx_code dx_spool_remove(struct dx_spool *spool, struct dx_job **job,
                              struct dx_err *err)
 {
-  enum dx_code code = remove_dir(spool, (*job)->path, err);
+  enum dx_code code;
 
+  remove_aliases(spool, *job);
+  code = remove_dir(spool, (*job)->path, err);
   dx_job_free(job);
   return code;
 }
@@ -235,7 +303,10 @@ enum dx_code dx_spool_commit(struct dx_spool *spool, struct dx_job *job,
   (void)snprintf(job->print.run, sizeof(job->print.run), "%011llx",
                  (unsigned long long)dx_wall_ms() & 0xfffffffffffULL);
   dx_random_hex(job->print.run + RUN_TIME, DX_RUN_BYTES - 1 - RUN_TIME);
-  code = dx_job_save(job, &why);
+  memcpy(job->print.key, job->key, sizeof(job->print.key));
+  code = dx_job_set_content(job, &why);
+  if (code == DX_OK)
+    code = dx_job_save(job, &why);
   if (code != DX_OK) /* E_UNSYNCED is about the rename, which follows */
     return dx_fail(err, code == DX_E_UNSYNCED ? DX_E_IO : code, why.sys_errno,
                    "%s", why.text);
@@ -334,12 +405,16 @@ enum dx_code dx_spool_load(struct dx_spool *spool, const char *key,
   /* It may be moved between two attempts. */
   static const char *const parents[] = {"jobs", "finished", "jobs"};
   enum dx_code code = DX_E_NOT_FOUND;
+  char other[DX_KEY_BYTES];
   size_t i;
 
   if (!dx_is_key(key))
     return not_found(err);
   for (i = 0; code == DX_E_NOT_FOUND && i < 3; i++)
     code = load_at(spool, parents[i], key, ret_job, err);
+  if (code == DX_E_NOT_FOUND && dx_spool_resolve(spool, key, other))
+    for (i = 0; code == DX_E_NOT_FOUND && i < 3; i++)
+      code = load_at(spool, parents[i], other, ret_job, err);
   return code;
 }
 
@@ -390,16 +465,56 @@ static enum dx_code move_job(struct dx_spool *spool, struct dx_job *job,
   return DX_OK;
 }
 
+/*
+ * Sets receipt->key to the job that has the print job of the receipt, or the
+ * same one, sent earlier. Only the latter is read, so that the number of
+ * records does not slow down other receipts. E_NOT_FOUND: there is none. After
+ * another error, that job cannot be read.
+ */
+static enum dx_code find_job(struct dx_spool *spool, struct dx_job *receipt,
+                             struct dx_err *err)
+{
+  const char *const names[] = {receipt->print.key, receipt->content};
+  enum dx_code code = DX_E_NOT_FOUND;
+  struct dx_job *job = NULL;
+  char key[DX_KEY_BYTES];
+  size_t i;
+
+  if (is_in(spool, "jobs", receipt->key) ||
+      is_in(spool, "finished", receipt->key))
+    return DX_OK;
+  for (i = 0; code == DX_E_NOT_FOUND && i < 2; i++) {
+    if (!dx_spool_resolve(spool, names[i], key))
+      continue;
+    code = dx_spool_load(spool, key, &job, err);
+    if (code == DX_OK && !dx_job_has_print(job, receipt->print.key) &&
+        (strcmp(job->content, receipt->content) != 0 ||
+         job->other_count >= DX_PRINT_JOBS_MAX))
+      code = DX_E_NOT_FOUND;
+    dx_job_free(&job);
+  }
+  if (code != DX_E_NOT_FOUND)
+    memcpy(receipt->key, key, sizeof(receipt->key));
+  return code;
+}
+
 enum dx_code dx_spool_pick_up(struct dx_spool *spool, struct dx_job *receipt,
                               struct dx_err *err)
 {
-  /* rename() would replace an empty directory; ours never are empty. */
-  enum dx_code code = is_in(spool, "finished", receipt->key)
-                          ? DX_E_EXISTS
-                          : move_job(spool, receipt, "jobs", err);
+  enum dx_code code = DX_E_NOT_FOUND;
 
-  if (code == DX_E_EXISTS)
+  if (strncmp(receipt->path, "jobs/", 5) != 0)
+    code = find_job(spool, receipt, err);
+  if (code == DX_OK)
     return dx_fail(err, DX_E_EXISTS, EEXIST, "the job already exists");
+  if (code != DX_E_NOT_FOUND)
+    return code;
+  code = add_alias(spool, receipt->content, receipt->key, err);
+  /* rename() would replace an empty directory; ours never are empty. */
+  if (code == DX_OK)
+    code = move_job(spool, receipt, "jobs", err);
+  if (code == DX_OK && receipt->content[0] != '\0')
+    code = dx_fs_sync_parent(spool->dirfd, "aliases/.", err);
   if (code == DX_OK)
     code = dx_fs_sync_parent(spool->dirfd, receipt->path, err);
   return code;

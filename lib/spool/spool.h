@@ -100,8 +100,14 @@ enum dx_code dx_spool_each(struct dx_spool *spool, enum dx_spool_part first,
                            dx_spool_visit *each, void *ctx,
                            struct dx_err *err) DX_MUST_USE;
 
+/* Sets `key` to that of the job to which an alias leads, whether or not it
+ * still exists; `name` begins with the alias. False if there is none. */
+bool dx_spool_resolve(const struct dx_spool *spool, const char *name,
+                      char key[DX_KEY_BYTES]);
+
 /*
  * Reads the journal of job `key`, finished or not, or of the receipt `name`.
+ * `key` may be that of any print job of the job.
  * E_NOT_FOUND; E_DAMAGED, and nothing is moved: an unreadable journal is never
  * replaced.
  */
@@ -151,11 +157,21 @@ int dx_spool_hold_lock(struct dx_spool *spool, struct dx_err *err);
 
 /*
  * Moves a receipt to jobs/KEY, durably. E_EXISTS: there is such a job, finished
- * or not: load and merge it. E_UNSYNCED: it was moved, but nothing may rely on
- * this until another call returns DX_OK.
+ * or not: load and merge it. If that is the job of another print job that was
+ * the same one, receipt->key is now the key of that job. E_UNSYNCED: it was
+ * moved, but nothing may rely on this until another call returns DX_OK.
  */
 enum dx_code dx_spool_pick_up(struct dx_spool *spool, struct dx_job *receipt,
                               struct dx_err *err) DX_MUST_USE;
+
+/*
+ * Adds the names below aliases/ by which a print job that is sent again is
+ * found: the digest of its content, and the key of the current print job. Call
+ * it before the journal is saved. E_UNSYNCED: added, but perhaps not durable.
+ */
+enum dx_code dx_spool_add_aliases(struct dx_spool *spool,
+                                  const struct dx_job *job,
+                                  struct dx_err *err) DX_MUST_USE;
 
 /*
  * Call it when the journal is saved and nothing else is being written in the
@@ -169,8 +185,8 @@ enum dx_code dx_spool_settle(struct dx_spool *spool, struct dx_job *job,
 enum dx_code dx_spool_reopen(struct dx_spool *spool, struct dx_job *job,
                              struct dx_err *err) DX_MUST_USE;
 
-/* Removes the directory of a job, and frees the job. After a crash, either all
- * of it remains, or the sweep removes the rest. */
+/* Removes the directory of a job and its aliases, and frees the job. After a
+ * crash, either all of it remains, or the sweep removes the rest. */
 enum dx_code dx_spool_remove(struct dx_spool *spool, struct dx_job **job,
                              struct dx_err *err) DX_MUST_USE;
 

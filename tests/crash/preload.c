@@ -436,7 +436,7 @@ static void place_in(int fd, const char *name, char text[PATH_BYTES])
 
 static void record(const char *call, int fd, const char *name)
 {
-  char place[PATH_BYTES] = "", link[64], copy[PATH_BYTES];
+  char place[PATH_BYTES] = "", link[64], copy[PATH_BYTES], target[64] = "";
   struct stat st = {0};
 
   if (name != NULL) {
@@ -446,8 +446,12 @@ static void record(const char *call, int fd, const char *name)
              S_ISFIFO(st.st_mode)) {
     return;
   }
-  put_trace("%lu %s%s%s %lu %o\n", shared->steps, call, name != NULL ? " " : "",
-            place, (unsigned long)st.st_ino, st.st_mode & 07777);
+  if (S_ISLNK(st.st_mode) &&
+      readlinkat(fd, name, target, sizeof(target) - 1) < 0)
+    return;
+  put_trace("%lu %s%s%s %lu %o %s\n", shared->steps, call,
+            name != NULL ? " " : "", place, (unsigned long)st.st_ino,
+            st.st_mode & 07777, target);
   if (strcmp(call, "fsync") != 0 || !S_ISREG(st.st_mode))
     return;
   (void)snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
@@ -711,6 +715,19 @@ int mkdirat(int dirfd, const char *path, mode_t mode)
   if (result == 0)
     trace("mkdir", dirfd, path, CALLER);
   after(G_MKDIR | G_SPACE | G_FILE, CALLER);
+  return result;
+}
+
+int symlinkat(const char *text, int dirfd, const char *path)
+{
+  int result;
+
+  if (!before(G_CREATE | G_SPACE | G_FILE, "symlink", path, CALLER))
+    return -1;
+  result = (int)syscall(SYS_symlinkat, text, dirfd, path);
+  if (result == 0)
+    trace("symlink", dirfd, path, CALLER);
+  after(G_CREATE | G_SPACE | G_FILE, CALLER);
   return result;
 }
 

@@ -38,7 +38,7 @@ tests_it_ppdtext_LDADD = $(CUPS_LIBS)
 
 EXTRA_DIST += tests/it/wanted.sh tests/it/desktop.sh tests/it/notify.sh tests/it/session.sh
 EXTRA_DIST += tests/it/accepted.sh tests/it/auto.sh \
-	tests/it/browser.sh tests/it/consumers.sh \
+	tests/it/again.sh tests/it/browser.sh tests/it/consumers.sh \
 	tests/it/demand.sh tests/it/discovery.sh \
 	tests/it/gate.sh tests/it/gtk-print tests/it/interrupted.sh \
 	tests/it/language.sh tests/it/languages.sh tests/it/lib.sh tests/it/many.sh tests/it/mkpdf \

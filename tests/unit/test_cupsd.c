@@ -181,6 +181,7 @@ static void make_job(struct dx_job *it, int id)
   it->queue = text("chart");
   it->service = text("default");
   assert_true(dx_spool_key(it->uuid, it->cups_id, CREATED, it->key));
+  memcpy(it->print.key, it->key, sizeof(it->key));
 }
 
 static void free_job(struct dx_job *it)

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "lib/base/fs.h"
+#include "lib/base/policy.h"
 #include "lib/print/print_job.h"
 #include "lib/spool/merge.h"
 
@@ -146,11 +147,15 @@ static void test_bytes(void **state)
 /* ---- carrying it out ---- */
 
 #define KEY "0123456789abcdef0123456789abcdef"
+#define KEY_2 "00112233445566778899aabbccddeeff"
+#define KEY_3 "ffeeddccbbaa99887766554433221100"
 
 static char dir[TEMP_DIR_BYTES];
 static struct dx_spool spool;
 static struct dx_err err;
-static int fatal_step; /* counts down; 0: none */
+static int fatal_step;        /* counts down; 0: none */
+static const char *next_key;  /* of the print job of commit() */
+static const char *next_uuid; /* NULL: it has none */
 
 static void step(void)
 {
@@ -162,6 +167,8 @@ int __real_renameat(int from, const char *a, int to, const char *b);
 int __wrap_renameat(int from, const char *a, int to, const char *b);
 int __real_unlinkat(int fd, const char *name, int flags);
 int __wrap_unlinkat(int fd, const char *name, int flags);
+int __real_symlinkat(const char *text, int fd, const char *name);
+int __wrap_symlinkat(const char *text, int fd, const char *name);
 int __real_fsync(int fd);
 int __wrap_fsync(int fd);
 bool __wrap_dx_cupsd_is_gone(const char *name);
@@ -178,6 +185,12 @@ int __wrap_unlinkat(int fd, const char *name, int flags)
   return __real_unlinkat(fd, name, flags);
 }
 
+int __wrap_symlinkat(const char *text, int fd, const char *name)
+{
+  step();
+  return __real_symlinkat(text, fd, name);
+}
+
 int __wrap_fsync(int fd)
 {
   step();
@@ -192,6 +205,8 @@ bool __wrap_dx_cupsd_is_gone(const char *name)
 static int start(void **state)
 {
   (void)state;
+  next_key = KEY;
+  next_uuid = NULL;
   if (temp_dir_make(dir) < 0)
     return -1;
   return dx_spool_open(dir, &spool, &err) == DX_OK ? 0 : -1;
@@ -236,7 +251,11 @@ static void commit(const char *letters, const char *cupsd)
   job->base_url = strdup("https://a");
   job->print.cupsd = strdup(cupsd);
   job->print.backend = DX_BACKEND_ATTENDS;
-  (void)strcpy(job->key, KEY);
+  job->queue = strdup("chart");
+  job->cups_id = strdup(strcmp(next_key, KEY) == 0 ? "1" : "2");
+  job->user = strdup("ann");
+  job->uuid = next_uuid != NULL ? strdup(next_uuid) : NULL;
+  (void)strcpy(job->key, next_key);
   assert_int_equal(dx_job_plan(job, &err), DX_OK);
   assert_int_equal(dx_spool_commit(&spool, job, &err), DX_OK);
   dx_job_free(&job);
@@ -271,7 +290,7 @@ static enum dx_code take_receipt(void)
   assert_non_null(fresh);
   code = dx_spool_pick_up(&spool, fresh, &err);
   if (code == DX_E_EXISTS) {
-    job = load();
+    assert_int_equal(dx_spool_load(&spool, fresh->key, &job, &err), DX_OK);
     code = dx_job_merge(&spool, job, &fresh, &err);
   }
   dx_job_free(&fresh);
@@ -486,6 +505,192 @@ static void test_finished_stays(void **state)
   dx_job_free(&job);
 }
 
+/* ---- a print job that a client's CUPS sends again ---- */
+
+#define UUID "urn:uuid:1"
+
+/* What is committed next has another number and time. */
+static void send_again(const char *key, const char *letters)
+{
+  next_key = key;
+  commit(letters, "second");
+}
+
+/* Extracted, failed, and failed after an upload; then sent again. */
+static void make_sent_again(void)
+{
+  next_uuid = UUID;
+  first_run("ABC", "xnf");
+  send_again(KEY_2, "ABC");
+}
+
+static void assert_sent_again(void)
+{
+  struct dx_job *job = load(), *same = NULL;
+
+  assert_null(receipt());
+  assert_int_equal(dx_spool_load(&spool, KEY_2, &same, &err), DX_OK);
+  assert_string_equal(same->key, KEY);
+  dx_job_free(&same);
+  assert_int_equal(job->submission_count, 3);
+  assert_place(job, 0, DX_ST_EXTRACTED, 0);
+  assert_place(job, 1, DX_ST_STORED, 'B');
+  assert_place(job, 2, DX_ST_UPLOADED, 'C');
+  assert_true(job->submissions[2].verify);
+  assert_string_equal(job->print.key, KEY_2);
+  assert_string_equal(job->cups_id, "2");
+  assert_string_equal(job->print.cupsd, "second");
+  assert_int_equal(job->print.final, DX_FINAL_NONE);
+  assert_int_equal(job->other_count, 1);
+  assert_string_equal(job->others[0].print.key, KEY);
+  assert_string_equal(job->others[0].cups_id, "1");
+  assert_int_equal(job->others[0].print.final, DX_FINAL_CANCELED);
+  dx_job_free(&job);
+}
+
+static void sent_again_is_merged_whenever_it_is_killed(void **state)
+{
+  int n = 0;
+  bool killed = true;
+
+  while (killed) {
+    struct dx_job *left;
+
+    make_sent_again();
+    killed = is_killed_at(++n);
+    left = receipt();
+    if (left != NULL)
+      assert_int_equal(take_receipt(), DX_OK);
+    dx_job_free(&left);
+    assert_sent_again();
+    assert_int_equal(stop(state), 0);
+    assert_int_equal(start(state), 0);
+  }
+  assert_true(n > 12);
+}
+
+static bool is_new_job(const char *key)
+{
+  struct dx_job *job = NULL;
+  bool is_new;
+
+  assert_int_equal(take_receipt(), DX_OK);
+  assert_int_equal(dx_spool_load(&spool, key, &job, &err), DX_OK);
+  is_new = strcmp(job->key, key) == 0;
+  dx_job_free(&job);
+  return is_new;
+}
+
+static void any_difference_makes_another_job(void **state)
+{
+  (void)state;
+  next_uuid = UUID;
+  first_run("AB", "xx");
+  send_again(KEY_2, "AC");
+  assert_true(is_new_job(KEY_2));
+  next_uuid = "urn:uuid:2";
+  send_again(KEY_3, "AB");
+  assert_true(is_new_job(KEY_3));
+}
+
+static void without_a_uuid_none_is_the_same(void **state)
+{
+  (void)state;
+  first_run("AB", "xx");
+  send_again(KEY_2, "AB");
+  assert_true(is_new_job(KEY_2));
+}
+
+static void it_is_as_new_when_the_record_is_gone(void **state)
+{
+  struct dx_job *job;
+
+  (void)state;
+  make_sent_again();
+  assert_int_equal(take_receipt(), DX_OK);
+  job = load();
+  assert_int_equal(dx_fs_remove_tree(spool.dirfd, job->path, &err), DX_OK);
+  dx_job_free(&job);
+  send_again(KEY_2, "ABC");
+  assert_true(is_new_job(KEY_2));
+}
+
+static size_t count_aliases(void)
+{
+  char *names = dx_fs_names(spool.dirfd, "aliases", dx_is_key, &err);
+  size_t n = 0;
+  const char *name;
+
+  for (name = names; *name != '\0'; name = dx_next_name(name))
+    n++;
+  free(names);
+  return n;
+}
+
+static void aliases_go_with_the_record(void **state)
+{
+  struct dx_job *job;
+
+  (void)state;
+  make_sent_again();
+  assert_int_equal(take_receipt(), DX_OK);
+  assert_int_equal(count_aliases(), 2);
+  job = load();
+  assert_int_equal(dx_spool_remove(&spool, &job, &err), DX_OK);
+  assert_int_equal(count_aliases(), 0);
+}
+
+/* The first one again: it is the current one, and listed once. */
+static void each_print_job_is_listed_once(void **state)
+{
+  struct dx_job *job;
+
+  (void)state;
+  make_sent_again();
+  assert_int_equal(take_receipt(), DX_OK);
+  send_again(KEY, "ABC");
+  assert_int_equal(take_receipt(), DX_OK);
+  job = load();
+  assert_string_equal(job->print.key, KEY);
+  assert_int_equal(job->other_count, 1);
+  assert_string_equal(job->others[0].print.key, KEY_2);
+  dx_job_free(&job);
+}
+
+/* Canceled is what all of them are. */
+static void another_print_job_counts_when_one_is_canceled(void **state)
+{
+  struct dx_job *job;
+
+  (void)state;
+  next_uuid = UUID;
+  commit("A", "first");
+  assert_int_equal(take_receipt(), DX_OK);
+  send_again(KEY_2, "A");
+  assert_int_equal(take_receipt(), DX_OK);
+  job = load();
+  assert_true(dx_job_next_print(job));
+  assert_string_equal(job->print.key, KEY);
+  assert_int_equal(job->print.backend, DX_BACKEND_BROKEN);
+  assert_false(dx_job_next_print(job));
+  dx_job_free(&job);
+}
+
+static void too_many_of_one_print_job_are_another_job(void **state)
+{
+  char key[DX_KEY_BYTES];
+  int i;
+
+  (void)state;
+  next_uuid = UUID;
+  first_run("A", "x");
+  for (i = 0; i <= DX_PRINT_JOBS_MAX; i++) {
+    (void)snprintf(key, sizeof(key), "%032d", i);
+    send_again(key, "A");
+    assert_int_equal(is_new_job(key), i == DX_PRINT_JOBS_MAX);
+  }
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -502,6 +707,21 @@ int main(void)
       cmocka_unit_test_setup_teardown(test_missing, start, stop),
       cmocka_unit_test_setup_teardown(test_orphan, start, stop),
       cmocka_unit_test_setup_teardown(test_finished_stays, start, stop),
+      cmocka_unit_test_setup_teardown(
+          sent_again_is_merged_whenever_it_is_killed, start, stop),
+      cmocka_unit_test_setup_teardown(any_difference_makes_another_job, start,
+                                      stop),
+      cmocka_unit_test_setup_teardown(without_a_uuid_none_is_the_same, start,
+                                      stop),
+      cmocka_unit_test_setup_teardown(it_is_as_new_when_the_record_is_gone,
+                                      start, stop),
+      cmocka_unit_test_setup_teardown(aliases_go_with_the_record, start, stop),
+      cmocka_unit_test_setup_teardown(each_print_job_is_listed_once, start,
+                                      stop),
+      cmocka_unit_test_setup_teardown(
+          another_print_job_counts_when_one_is_canceled, start, stop),
+      cmocka_unit_test_setup_teardown(too_many_of_one_print_job_are_another_job,
+                                      start, stop),
   };
 
   return cmocka_run_group_tests(tests, NULL, NULL);
