@@ -87,6 +87,13 @@ odd_lines() # CATALOG: that lib/local.mk does not understand, or not yet checked
 {
   sed '1,/^$/d' "$1" | grep -nvE '^(msgid|msgstr) "([^"\\]+)"$|^$'
 }
+# Whose translation does not have as many parts as the text.
+odd_parts() # CATALOG
+{
+  awk '{ line = $0; percents = gsub(/%/, ""); $0 = line; parts = gsub(/%s/, "") }
+    percents != parts || (/^msgstr/ && parts != before) { print line }
+    { before = parts }' "$1"
+}
 strings() { grep -ohE '"[^"]*"' | tr -d '"'; }
 # Reasons for a refusal, which only filter/ has.
 reasons_of_filter()
@@ -107,6 +114,8 @@ for language in de es fr ja; do
     "$(diff <(ids po/de.po) <(ids "po/$language.po"))" ''
   is "po/$language.po has one line for each text" \
     "$(odd_lines "po/$language.po")" ''
+  is "po/$language.po has all parts of each text" \
+    "$(odd_parts "po/$language.po")" ''
   is "po/$language.po has no text twice" \
     "$(ids "po/$language.po" | sort | uniq -d)" ''
 done
