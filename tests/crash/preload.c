@@ -705,6 +705,16 @@ int __openat_2(int dirfd, const char *path, int flags)
   return do_open(dirfd, path, flags, 0, CALLER);
 }
 
+/* The names that programs with large files use. */
+int __open64_2(const char *path, int flags) __attribute__((alias("__open_2")));
+int __openat64_2(int dirfd, const char *path, int flags)
+    __attribute__((alias("__openat_2")));
+int open64(const char *path, int flags, ...) __attribute__((alias("open")));
+int openat64(int dirfd, const char *path, int flags, ...)
+    __attribute__((alias("openat")));
+ssize_t pwrite64(int fd, const void *bytes, size_t len, off64_t at)
+    __attribute__((alias("pwrite")));
+
 int mkdirat(int dirfd, const char *path, mode_t mode)
 {
   int result;
