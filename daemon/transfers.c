@@ -108,6 +108,11 @@ static void transfers_see(void *ctx, const struct dx_listed_job *listed)
   is_new = job != NULL && job->id == 0;
   if (job == NULL || (is_new && (queue == end || was_checked)))
     return;
+  if (!is_new && job->phase >= DX_PRINT_CANCELED &&
+      listed->phase >= DX_PRINT_CANCELED) { /* it may be acknowledged */
+    job->seen_at_ms = t->now_ms;
+    return;
+  }
   if (is_new) {
     job->id = listed->id;
     job->seen_at_ms = listed->time_at_creation * 1000;

@@ -26,6 +26,8 @@ expected()
 all_stall() { [ "$(jobs_in stalled | wc -l)" = 20 ]; }
 all_are_sent() { contains_line "$dir/cut" ready; }
 all_are_shown() { [ "$(jobs_in stalled lost incomplete)" = "$(expected)" ]; }
+looks() { grep -c 'successful-ok for CUPS-Get-Printers' "$cups/log/error_log"; }
+looked_again() { [ "$(looks)" -gt $(($1 + 2)) ]; } # BEFORE: two looks have ended
 counted() # STATE
 {
   dx metrics | sed -n "s/^docextract_transfers{service=\"default\",state=\"$1\"} //p"
@@ -37,6 +39,8 @@ start_cupsd_on_a_port
 add_queue chart
 chart_pdf "$dir/a.pdf" Ann Ahrens 1
 
+lp -d chart -H hold "$dir/a.pdf" > "$dir/lp.out" # it is listed each time
+
 t='transfers in progress'
 mkfifo "$dir/go"
 "$it/ipp-cut" "$port" chart "$dir/a.pdf" < "$dir/go" > "$dir/cut" 2> "$dir/cut.err" &
@@ -47,7 +51,7 @@ check "$t: they are shown when they stall" until_true all_stall
 is "$t: and counted" "$(counted stalled) $(counted incomplete) $(counted lost)" \
   '20 0 0'
 has "$t: for people, too" "$(dx jobs --state stalled)" \
-  ' stalled .* chart-1 .* CUPS is receiving this print job, '
+  ' stalled .* chart-2 .* CUPS is receiving this print job, '
 
 t='interrupted transfers'
 # shellcheck disable=SC2046
@@ -64,11 +68,11 @@ all_have_ended() { [ "$(n_extracted)" = 11 ]; }
 check "$t: what arrived is extracted" until_true all_have_ended
 is "$t: once" "$(calls create) $(n_results)" '11 11'
 is "$t: job and print job have the same key" "$(dx jobs --json |
-  jq -r '.[] | select(.id == "2") | .key' | sort | uniq -c | awk '{ print $1 }')" 2
+  jq -r '.[] | select(.id == "3") | .key' | sort | uniq -c | awk '{ print $1 }')" 2
 is "$t: the queue can be selected" "$(dx jobs --json --queue other)" '[]'
 is "$t: the user is not known" "$(dx jobs --json --user ann --state lost)" '[]'
 has "$t: docextractd logs them" "$(cat "$dir/daemon.err")" \
-  '^print job chart-1: lost: '
+  '^print job chart-2: lost: '
 
 t='docextractd starts again'
 stop_daemon
@@ -80,5 +84,8 @@ t='the administrator has seen them'
 is "$t: their number" "$(dx jobs --seen)" 'Acknowledged 16 failed jobs'
 is "$t: they are no longer shown" "$(jobs_in stalled lost incomplete)" ''
 is "$t: nor counted" "$(counted incomplete) $(counted lost)" '0 0'
+before=$(looks)
+until_true looked_again "$before" || not_ok "$t: docextractd looks again"
+is "$t: nor later" "$(jobs_in stalled lost incomplete)" ''
 
 finish
