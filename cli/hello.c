@@ -167,6 +167,10 @@ static void hello_warn_loss(const char *name, const char *value)
       {"MultipleOperationTimeout", 300,
        "a print job is started without a document that takes longer"},
   };
+  static const struct {
+    char unit;
+    long seconds;
+  } units[] = {{'m', 60}, {'h', 3600}, {'d', 86400}, {'w', 604800}};
   long number = strtol(value, NULL, 10);
   char unit = value[strspn(value, "0123456789")];
   size_t i;
@@ -176,10 +180,11 @@ static void hello_warn_loss(const char *name, const char *value)
                      strcasecmp(value, "false") == 0
                  ? 0
                  : LONG_MAX;
-  else if (unit != '\0' && unit != 's') /* minutes, or more */
-    number *= 60;
   else if (number == 0 && strcasecmp(name, "MaxJobs") == 0)
     number = LONG_MAX;
+  for (i = 0; i < sizeof(units) / sizeof(units[0]); i++)
+    if (unit == units[i].unit && number < LONG_MAX / units[i].seconds)
+      number *= units[i].seconds;
   for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
     if (strcasecmp(name, rows[i].name) == 0 && number < rows[i].least)
       printf("warning: '%s %s' is set in cupsd.conf: %s; remove the line\n",

@@ -564,7 +564,8 @@ for bad in 'PreserveJobFiles No' 'PreserveJobHistory Off' 'MaxJobs 20' \
   has "hello: '$bad' can lose print jobs" "$out" "^warning: '$bad' is set"
 done
 printf '%s\n' 'PreserveJobFiles 7d' 'PreserveJobHistory Yes' 'MaxJobs 0' \
-  'MultipleOperationTimeout 15m' 'JobPrivateValues default' > "$dir/cupsd.conf"
+  'MultipleOperationTimeout 15m' 'MultipleOperationTimeout 1h' \
+  'JobPrivateValues default' > "$dir/cupsd.conf"
 dx hello
 hasnt 'hello: other values cannot' "$out" '^warning'
 rm "$dir/cupsd.conf"
