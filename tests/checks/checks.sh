@@ -118,6 +118,7 @@ none 'every script may be run' "$(found -lI -m 1 '^#!' -r tests demo.sh test.sh 
   done)"
 begins CHANGES.md '^## ' "## $version "
 begins debian/changelog . "docextract ($version) "
+begins packaging/docextract.spec '^Version:' " $version"
 
 for header in {lib/*,daemon/*,backend,cli,daemon,filter}/*.h; do
   none "$header stands alone" "$(stands_alone "$header")"

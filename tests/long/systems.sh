@@ -32,7 +32,7 @@ rpm_build()
 rpms() { find "$dir/rpm/RPMS" -name '*.rpm'; }
 check 'RPM packages are built from the tarball' rpm_build
 is 'four of them' "$(rpms | wc -l)" 4
-check 'rpmlint accepts the specification' rpmlint "$build/packaging/docextract.spec"
+check 'rpmlint accepts the specification' rpmlint "$files/docextract.spec"
 contents=$(rpms | xargs rpm -qlp)
 for f in /usr/bin/docextract /usr/sbin/docextractd \
   /usr/lib/cups/backend/docextract /usr/lib/cups/filter/todocextract \
