@@ -15,11 +15,12 @@ start_browser() # [LANGUAGE]
 {
   local port args
   mkdir -p "$dir/browser"
+  : > "$dir/driver.log" # with the port of an earlier driver
   HOME=$dir/browser TMPDIR=$dir/browser setsid chromedriver --port=0 \
     > "$dir/driver.log" 2>&1 &
   DRIVER_PID=$!
   sessions+=" $DRIVER_PID"
-  until_true grep -q 'successfully on port' "$dir/driver.log" ||
+  until_true grep -q 'successfully on port [0-9]*\.' "$dir/driver.log" ||
     give_up "chromedriver starts: $(cat "$dir/driver.log")"
   port=$(sed -n 's/.*successfully on port \([0-9]*\).*/\1/p' "$dir/driver.log")
   browser=http://127.0.0.1:$port/session
@@ -46,9 +47,10 @@ stop_browser() # leaves the exit status as it was
 
 ask() # PATH JSON: the value of the response; false if it is an error
 {
-  curl -sS -m 60 "$browser$1" -H 'Content-Type: application/json' -d "$2" |
+  curl -sS -m 60 "$browser$1" -H 'Content-Type: application/json' -d "$2" \
+    2> "$dir/browser.err" |
     jq '.value | if type == "object" and has("error") then
-      error(.message) else . end' 2> "$dir/browser.err"
+      error(.message) else . end' 2>> "$dir/browser.err"
 }
 
 seek() # XPATH: waits for it; its id is in $element
