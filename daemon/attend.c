@@ -75,8 +75,7 @@ static void end_with_outcome(struct session *session, const struct dx_job *job,
   send_end(session->client, &err, sentence);
 }
 
-/* The client no longer attends the job. */
-static void release(struct managed *managed, enum dx_backend backend)
+void attend_release(struct managed *managed, enum dx_backend backend)
 {
   if (managed->attendant != NULL) {
     managed->attendant->managed = NULL;
@@ -98,7 +97,7 @@ void attend_over(struct managed *managed)
     end_with(attendant, &managed->job->halt);
   else
     end_with_outcome(attendant, managed->job, managed->is_new);
-  release(managed, DX_BACKEND_ENDED);
+  attend_release(managed, DX_BACKEND_ENDED);
 }
 
 /* ---- beginning ---- */
@@ -126,7 +125,7 @@ static void supersede(struct managed *managed)
     return;
   control_send(managed->attendant->client, "gone");
   client_close(managed->attendant->client);
-  release(managed, DX_BACKEND_BROKEN);
+  attend_release(managed, DX_BACKEND_BROKEN);
 }
 
 static void link_to(struct session *session, struct managed *managed)
@@ -261,7 +260,7 @@ void attend_leave(struct session *session)
   send_failures(session, managed->job->queue);
   control_send(session->client, "left");
   session->key[0] = '\0';
-  release(managed, DX_BACKEND_LEFT);
+  attend_release(managed, DX_BACKEND_LEFT);
 }
 
 void attend_ended(struct session *session, const char *word)
@@ -272,7 +271,7 @@ void attend_ended(struct session *session, const char *word)
 
   if (managed == NULL)
     return;
-  release(managed, DX_BACKEND_ENDED);
+  attend_release(managed, DX_BACKEND_ENDED);
   if (answer != DX_ANSWER_COUNT && answer != DX_ANSWER_NOT_ASKED)
     permit_learn(session->manager, managed, answer);
   session->key[0] = '\0';
@@ -286,7 +285,7 @@ void attend_ended(struct session *session, const char *word)
 void attend_closed(struct session *session)
 {
   if (session->managed != NULL)
-    release(session->managed, DX_BACKEND_BROKEN);
+    attend_release(session->managed, DX_BACKEND_BROKEN);
 }
 
 int64_t attend_turn(struct manager *manager)
@@ -348,7 +347,7 @@ static void stop_queue(struct managed *managed, const struct dx_note *note)
       code = DX_E_JOB;
   (void)dx_fail(&err, code, 0, "%s", note->text);
   end_with(managed->attendant, &err);
-  release(managed, DX_BACKEND_ENDED);
+  attend_release(managed, DX_BACKEND_ENDED);
   managed->job->dirty = true;
 }
 

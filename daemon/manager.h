@@ -162,6 +162,8 @@ int64_t attend_turn(struct manager *manager);
 /* The observer's note, and the end of a job. */
 void attend_note(void *ctx, struct dx_job *job, const struct dx_note *note);
 void attend_over(struct managed *managed);
+/* The client, if any, no longer attends the job. */
+void attend_release(struct managed *managed, enum dx_backend backend);
 /* A receipt was picked up or refused: links the clients that attend it, or
  * sends them the error. */
 void attend_picked_up(struct manager *manager, struct managed *managed);

@@ -90,11 +90,8 @@ static bool use_other(struct managed *managed)
   dx_log(DX_LOG_INFO,
          "job %s: a print job of it was canceled, but print job %.20s was not",
          managed->job->key, managed->job->cups_id);
-  if (managed->attendant != NULL)
-    managed->attendant->managed = NULL;
-  managed->attendant = NULL;
   cupsd_forget(&managed->question);
-  permit_watch(managed);
+  attend_release(managed, DX_BACKEND_BROKEN);
   return true;
 }
 

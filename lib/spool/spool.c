@@ -399,22 +399,30 @@ static enum dx_code load_at(struct dx_spool *spool, const char *parent,
   return code;
 }
 
-enum dx_code dx_spool_load(struct dx_spool *spool, const char *key,
-                           struct dx_job **ret_job, struct dx_err *err)
+static enum dx_code load_anywhere(struct dx_spool *spool, const char *key,
+                                  struct dx_job **ret_job, struct dx_err *err)
 {
   /* It may be moved between two attempts. */
   static const char *const parents[] = {"jobs", "finished", "jobs"};
   enum dx_code code = DX_E_NOT_FOUND;
-  char other[DX_KEY_BYTES];
   size_t i;
+
+  for (i = 0; code == DX_E_NOT_FOUND && i < 3; i++)
+    code = load_at(spool, parents[i], key, ret_job, err);
+  return code;
+}
+
+enum dx_code dx_spool_load(struct dx_spool *spool, const char *key,
+                           struct dx_job **ret_job, struct dx_err *err)
+{
+  char other[DX_KEY_BYTES];
+  enum dx_code code;
 
   if (!dx_is_key(key))
     return not_found(err);
-  for (i = 0; code == DX_E_NOT_FOUND && i < 3; i++)
-    code = load_at(spool, parents[i], key, ret_job, err);
+  code = load_anywhere(spool, key, ret_job, err);
   if (code == DX_E_NOT_FOUND && dx_spool_resolve(spool, key, other))
-    for (i = 0; code == DX_E_NOT_FOUND && i < 3; i++)
-      code = load_at(spool, parents[i], other, ret_job, err);
+    code = load_anywhere(spool, other, ret_job, err);
   return code;
 }
 
