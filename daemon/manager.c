@@ -291,6 +291,8 @@ enum dx_code manager_pick_up(struct manager *manager, const char *name,
   if (code == DX_E_NOT_FOUND)
     return code;
   if (code == DX_OK)
+    code = transfers_hold(manager->transfers, receipt, err);
+  if (code == DX_OK)
     code = dx_spool_pick_up(manager->spool, receipt, err);
   if (code == DX_OK || code == DX_E_UNSYNCED) {
     dx_log(DX_LOG_DEBUG, "job %s: received", receipt->key);

@@ -34,7 +34,6 @@ struct transfers {
   int64_t now_ms; /* wall clock */
   struct our_queue *queues;
   size_t queue_count;
-  int timeout_s;
   int last_id; /* of the jobs that were listed; 0: none */
   struct dx_transfers all;
 };
@@ -42,16 +41,18 @@ struct transfers {
 /* ---- one print job ---- */
 
 static void transfers_update(struct transfers *t, struct dx_transfer_job *job,
-                             enum dx_print_phase phase, int documents)
+                             enum dx_print_phase phase, int documents,
+                             int64_t now_ms)
 {
   const struct dx_transfer_facts facts = {
       .phase = phase,
       .documents = documents,
       .is_stored = phase == DX_PRINT_ENDED && t->is_stored(t->ctx, job->key),
-      .now_ms = t->now_ms,
+      .now_ms = now_ms,
       .stall_ms = DX_TRANSFER_STALL_MS,
+      .stale_ms = DX_TRANSFER_STALE_MS,
       .timeout_ms =
-          t->timeout_s > 0 ? t->timeout_s * INT64_C(1000) : INT64_MAX};
+          t->all.timeout_s > 0 ? t->all.timeout_s * INT64_C(1000) : INT64_MAX};
 
   if (dx_transfer_update(job, &facts) && job->status != DX_TRANSFER_NONE)
     dx_log(DX_LOG_WARNING, "print job %s-%d: %s: %s", job->queue, job->id,
@@ -119,12 +120,12 @@ static void transfers_see(void *ctx, const struct dx_listed_job *listed)
     t->all.count++;
   }
   if (queue == end) { /* it was moved to another printer */
-    transfers_update(t, job, DX_PRINT_CANCELED, 0);
+    transfers_update(t, job, DX_PRINT_CANCELED, 0, t->now_ms);
     return;
   }
   memcpy(job->queue, queue->name, sizeof(job->queue));
   memcpy(job->service, queue->service, sizeof(job->service));
-  transfers_update(t, job, listed->phase, listed->documents);
+  transfers_update(t, job, listed->phase, listed->documents, t->now_ms);
   if (is_new && transfers_is_done(t, job)) /* it is the last one */
     t->all.count--;
 }
@@ -140,7 +141,7 @@ static void transfers_end_look(struct transfers *t)
     struct dx_transfer_job *job = &t->all.jobs[i];
 
     if (job->seen_at_ms != t->now_ms && job->phase < DX_PRINT_CANCELED)
-      transfers_update(t, job, DX_PRINT_ENDED, job->documents);
+      transfers_update(t, job, DX_PRINT_ENDED, job->documents, t->now_ms);
     if (transfers_is_done(t, job))
       *job = t->all.jobs[--t->all.count];
   }
@@ -207,7 +208,7 @@ static void transfers_on_queues(void *ctx,
   t->last_id = 0;
   if (!cupsd_is_ok(response) ||
       !dx_queues_read(response->body, response->body_len, transfers_add_queue,
-                      t, &t->timeout_s))
+                      t, &t->all.timeout_s))
     return;
   for (i = 0; i < t->all.count; i++)
     if (t->all.jobs[i].phase < DX_PRINT_CANCELED && t->all.jobs[i].id < from)
@@ -230,6 +231,42 @@ int64_t transfers_turn(struct transfers *t)
                        CUPSD_LIST_TIMEOUT_MS, transfers_on_queues, t, &t->call);
   }
   return t->look_ms;
+}
+
+enum dx_code transfers_hold(struct transfers *t, struct dx_job *receipt,
+                            struct dx_err *err)
+{
+  struct dx_transfer_job *job = transfers_find(t, receipt->print.key), after;
+  int count = (int)receipt->document_count;
+  enum dx_code code = DX_OK;
+  size_t i;
+
+  if (job == NULL || job == t->all.jobs + t->all.count)
+    return DX_OK;
+  /* cupsd counts the job sheet at the end only later. */
+  if (count > 0 && receipt->documents[count - 1].entry.kind == DX_KIND_SHEET)
+    count--;
+  after = *job;
+  transfers_update(t, &after, DX_PRINT_ACTIVE, count, receipt->received_at);
+  for (i = 0; after.must_hold && i < receipt->submission_count; i++) {
+    struct dx_submission *sub = &receipt->submissions[i];
+
+    if (sub->state != DX_ST_STORED)
+      continue;
+    dx_submission_end(sub, DX_EV_REFUSE, DX_E_INCOMPLETE,
+                      "CUPS started the print job without its last document, "
+                      "which had not arrived in time");
+    sub->failed_at = 0; /* the engine sets it, with the manifest */
+  }
+  if (after.must_hold)
+    code = dx_job_save(receipt, err);
+  if (code != DX_OK)
+    return code;
+  after.must_hold = false;
+  after.seen_at_ms = job->seen_at_ms; /* a look may be in progress */
+  *job = after;
+  dx_transfers_write(t->history_dirfd, &t->all);
+  return DX_OK;
 }
 
 size_t transfers_acknowledge(struct transfers *t)

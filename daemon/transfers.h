@@ -5,7 +5,7 @@
  *
  * Requests progress in dx_http_run(), as in cupsd.h. Ownership: cupsd and the
  * configuration must live longer. Blocking: the disk, without an fsync.
- * Errors: none; if cupsd does not answer, the next look repeats it.
+ * Errors: if cupsd does not answer, none: the next look repeats it.
  */
 #ifndef TRANSFERS_H
 #define TRANSFERS_H
@@ -26,6 +26,12 @@ void transfers_free(struct transfers **transfers); /* accepts NULL */
 
 /* Asks cupsd if it is time. Returns when it is due again. */
 int64_t transfers_turn(struct transfers *transfers);
+
+/* For each receipt, before it is picked up. If it must be held, because it
+ * lacks the last document of its print job, refuses its documents, and saves
+ * it. A later receipt of the print job is not held: it was released. */
+enum dx_code transfers_hold(struct transfers *transfers, struct dx_job *receipt,
+                            struct dx_err *err) DX_MUST_USE;
 
 /* No longer shows the print jobs that were lost, or are incomplete; returns
  * their number. */

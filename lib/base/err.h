@@ -71,6 +71,7 @@ enum dx_class {
   X(E_NOT_SENT, NOT_YET)     /* not sent in time */                    \
   X(E_DOCUMENT, REFUSED)     /* document refused */                    \
   X(E_MISSING, REFUSED)      /* documents are missing */               \
+  X(E_INCOMPLETE, REFUSED)   /* the last document did not arrive */    \
   X(E_TOO_MANY, REFUSED)     /* too many documents in one job */       \
   X(E_CHANGED, REFUSED)      /* document differs from what was sent */ \
   X(E_TAKEN, REFUSED)        /* another file has its name */           \

@@ -162,6 +162,10 @@ enum dx_state_reason {
     "it did not arrive: its type cannot be printed here, or printing was "    \
     "interrupted; print the documents one at a time",                         \
     "")                                                                       \
+  X(E_INCOMPLETE, "job-incomplete", REFUSED,                                  \
+    "the last document of the print job did not arrive, and nothing was "     \
+    "sent; print it again, or release it to send what arrived",               \
+    "")                                                                       \
   X(E_TOO_MANY, "document-refused", REFUSED,                                  \
     "the print job has too many documents, nothing was sent; print fewer at " \
     "a time",                                                                 \

@@ -38,6 +38,20 @@ static bool has_timed_out(const struct dx_transfer_job *job,
          facts->now_ms - job->grew_after_ms >= facts->timeout_ms;
 }
 
+/* True if it was seen with the same documents until it started. A client may
+ * also end a job without a further document (Close-Job); it does not wait half
+ * of MultipleOperationTimeout for that. */
+static bool was_watched(const struct dx_transfer_job *job,
+                        const struct dx_transfer_facts *facts)
+{
+  return facts->phase <= DX_PRINT_ACTIVE && job->phase == DX_PRINT_INCOMING &&
+         facts->phase != DX_PRINT_INCOMING && job->documents > 0 &&
+         facts->documents == job->documents &&
+         facts->now_ms - job->seen_at_ms < facts->stale_ms &&
+         facts->now_ms - job->grew_after_ms >= facts->timeout_ms &&
+         facts->now_ms - job->grew_at_ms >= facts->timeout_ms / 2;
+}
+
 static enum dx_transfer transfer_status(const struct dx_transfer_job *job,
                                         const struct dx_transfer_facts *facts)
 {
@@ -65,6 +79,7 @@ bool dx_transfer_update(struct dx_transfer_job *job,
     job->grew_at_ms = facts->now_ms;
   }
   job->status = transfer_status(job, facts);
+  job->must_hold |= was_watched(job, facts);
   job->phase = facts->phase;
   job->documents = facts->documents;
   job->seen_at_ms = facts->now_ms;

@@ -56,6 +56,7 @@ struct dx_transfer_job {
   int64_t grew_at_ms;    /* when it was first seen with `documents` */
   int64_t grew_after_ms; /* when it did not have them yet */
   int64_t status_at_ms;  /* since when it has this status */
+  bool must_hold; /* what arrived is not sent; until its receipt is picked up */
 };
 
 /* What is known now. */
@@ -65,6 +66,7 @@ struct dx_transfer_facts {
   bool is_stored;
   int64_t now_ms;
   int64_t stall_ms;   /* DX_TRANSFER_STALL_MS */
+  int64_t stale_ms;   /* DX_TRANSFER_STALE_MS */
   int64_t timeout_ms; /* MultipleOperationTimeout of cupsd */
 };
 
@@ -79,6 +81,7 @@ bool dx_transfer_is_shown(const struct dx_transfer_job *job, int64_t now_ms);
 #define DX_TRANSFERS_MAX 128 /* further ones are not observed */
 struct dx_transfers {
   int next_id; /* print jobs below it that are over were checked; 0: unknown */
+  int timeout_s; /* MultipleOperationTimeout of cupsd; 0: unknown */
   int count;
   struct dx_transfer_job jobs[DX_TRANSFERS_MAX];
 };

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 #
 # transfers.sh - print jobs whose sender was interrupted, at every tenth of the
-# transfer: what CUPS started without its last document, or dropped, is shown to
-# the administrator; what arrived is not.
+# transfer: what CUPS started without its last document is held, and not sent
+# until it is released; it, and what CUPS dropped, is shown to the administrator.
+# What arrived completely is extracted.
 . "$(dirname "$0")/lib.sh"
 
 DOCEXTRACTD=tests/it/docextractd-quick
@@ -64,11 +65,22 @@ check "$t: each is shown" until_true all_are_shown ||
   diff <(expected) <(jobs_in stalled lost incomplete) | sed 's/^/# /'
 is "$t: and counted" "$(counted stalled) $(counted incomplete) $(counted lost)" \
   '0 8 8'
-all_have_ended() { [ "$(n_extracted)" = 11 ]; }
-check "$t: what arrived is extracted" until_true all_have_ended
-is "$t: once" "$(calls create) $(n_results)" '11 11'
+check "$t: what arrived completely is extracted" until_true extracted 3
+mapfile -t held < <(awk 'NF == 3 && $2 == 2 && $3 != 5 && $3 != 7 { print $1 }' "$dir/cut")
+for job in "${held[@]}"; do
+  job_ends "$t: print job $job is held" "$job" pending-held
+done
+is "$t: nothing of them is sent" "$(calls create) $(n_results)" '3 3'
+has "$t: their message says what to do" "$(job_message "${held[0]}")" \
+  'The chart was not extracted: the last document of the print job did not arrive, and nothing was sent; print it again, or release it to send what arrived$'
+has "$t: so does docextract jobs" "$(dx jobs --state refused)" \
+  "^[0-9a-f]* *refused .* chart-${held[0]} .* CUPS started the print job without its last document"
+is "$t: their manifests name the reason" \
+  "$(jq -r '.reason_code // empty' "$results"/*.job.json | sort | uniq -c | xargs)" \
+  '8 job-incomplete'
 is "$t: job and print job have the same key" "$(dx jobs --json |
-  jq -r '.[] | select(.id == "3") | .key' | sort | uniq -c | awk '{ print $1 }')" 2
+  jq -r --arg id "${held[0]}" '.[] | select(.id == $id) | .key' |
+  sort | uniq -c | awk '{ print $1 }')" 2
 is "$t: the queue can be selected" "$(dx jobs --json --queue other)" '[]'
 is "$t: the user is not known" "$(dx jobs --json --user ann --state lost)" '[]'
 has "$t: docextractd logs them" "$(cat "$dir/daemon.err")" \
@@ -87,5 +99,20 @@ is "$t: nor counted" "$(counted incomplete) $(counted lost)" '0 0'
 before=$(looks)
 until_true looked_again "$before" || not_ok "$t: docextractd looks again"
 is "$t: nor later" "$(jobs_in stalled lost incomplete)" ''
+
+t='the user or the administrator decides'
+is "$t: until then, nothing is sent" "$(calls create)" 3
+release "${held[0]}"
+is "$t: a release sends what arrived" \
+  "$(job_state "${held[0]}") $(calls create) $(n_results)" 'completed 4 4'
+dx retry "chart-${held[1]}" > "$dir/retry.out" 2>&1
+check "$t: so does docextract retry" until_true extracted 5
+release "${held[1]}"
+is "$t: it is sent once" "$(job_state "${held[1]}") $(calls create)" 'completed 5'
+has "$t: docextract cancel withdraws it" "$(dx cancel "chart-${held[2]}" 2>&1)" \
+  'Canceled'
+is "$t: then it is canceled" \
+  "$(dx jobs --json --all | jq -r --arg id "${held[2]}" '.[] | select(.id == $id) | .state')" canceled
+is "$t: nothing else is sent" "$(calls create) $(n_results)" '5 5'
 
 finish

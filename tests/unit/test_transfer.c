@@ -13,6 +13,7 @@
 
 #define CREATED_MS INT64_C(1000000)
 #define STALL_MS 60000
+#define STALE_MS 300000
 #define TIMEOUT_MS 900000
 
 static struct dx_transfer_job a_job(void)
@@ -31,6 +32,7 @@ static enum dx_transfer sees(struct dx_transfer_job *job, int64_t at_s,
                                           .is_stored = is_stored,
                                           .now_ms = CREATED_MS + at_s * 1000,
                                           .stall_ms = STALL_MS,
+                                          .stale_ms = STALE_MS,
                                           .timeout_ms = TIMEOUT_MS};
   enum dx_transfer before = job->status;
   bool has_changed = dx_transfer_update(job, &facts);
@@ -85,6 +87,66 @@ static void test_started_by_timeout(void **state)
     assert_int_equal(sees(&job, 99999, DX_PRINT_ENDED, rows[i].documents, true),
                      rows[i].status);
   }
+}
+
+/* It is held only if it was seen incoming with these documents for a long time,
+ * and until shortly before it started. */
+static void test_held(void **state)
+{
+  static const struct {
+    int64_t grew_s, seen_s, left_s; /* looks; 10 s: one less document */
+    enum dx_print_phase phase;
+    int before, after; /* documents */
+    bool must_hold;
+  } rows[] = {
+      {20, 890, 915, DX_PRINT_ACTIVE, 1, 1, true},
+      {20, 890, 915, DX_PRINT_TIMED_OUT, 1, 1, true},
+      {20, 890, 915, DX_PRINT_ACTIVE, 3, 3, true},
+      {460, 890, 910, DX_PRINT_ACTIVE, 1, 1, true},
+      /* It may have ended without a further document. */
+      {20, 890, 909, DX_PRINT_ACTIVE, 1, 1, false},
+      {20, 600, 900, DX_PRINT_TIMED_OUT, 1, 1, false},
+      {461, 890, 910, DX_PRINT_ACTIVE, 1, 1, false},
+      {20, 615, 915, DX_PRINT_ACTIVE, 1, 1, false},
+      /* Its last document has arrived. */
+      {20, 890, 915, DX_PRINT_ACTIVE, 1, 2, false},
+      {20, 890, 915, DX_PRINT_ACTIVE, 0, 1, false},
+      {20, 890, 915, DX_PRINT_ACTIVE, 0, 0, false},
+      /* There is nothing to hold. */
+      {20, 890, 915, DX_PRINT_CANCELED, 1, 1, false},
+      {20, 890, 915, DX_PRINT_ENDED, 1, 1, false},
+      /* It is still incoming. */
+      {20, 890, 915, DX_PRINT_INCOMING, 1, 1, false},
+  };
+  size_t i;
+
+  (void)state;
+  for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    struct dx_transfer_job job = a_job();
+
+    (void)sees(&job, 10, DX_PRINT_INCOMING, rows[i].before - 1, false);
+    (void)sees(&job, rows[i].grew_s, DX_PRINT_INCOMING, rows[i].before, false);
+    (void)sees(&job, rows[i].seen_s, DX_PRINT_INCOMING, rows[i].before, false);
+    assert_false(job.must_hold);
+    (void)sees(&job, rows[i].left_s, rows[i].phase, rows[i].after, true);
+    assert_int_equal(job.must_hold, rows[i].must_hold);
+    (void)sees(&job, 920, DX_PRINT_ACTIVE, rows[i].after, true);
+    if (rows[i].phase != DX_PRINT_INCOMING) /* nor later */
+      assert_int_equal(job.must_hold, rows[i].must_hold);
+  }
+}
+
+/* What was never seen incoming is shown, but not held. */
+static void test_not_seen_incoming(void **state)
+{
+  struct dx_transfer_job job = a_job();
+
+  (void)state;
+  assert_int_equal(sees(&job, 915, DX_PRINT_TIMED_OUT, 1, false),
+                   DX_TRANSFER_INCOMPLETE);
+  assert_int_equal(sees(&job, 920, DX_PRINT_ACTIVE, 1, true),
+                   DX_TRANSFER_INCOMPLETE);
+  assert_false(job.must_hold);
 }
 
 /* What was not seen while it was incoming cannot be judged. */
@@ -207,6 +269,8 @@ int main(void)
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_stalled),
       cmocka_unit_test(test_started_by_timeout),
+      cmocka_unit_test(test_held),
+      cmocka_unit_test(test_not_seen_incoming),
       cmocka_unit_test(test_first_seen_later),
       cmocka_unit_test(test_all_pairs),
       cmocka_unit_test(test_acknowledged),
