@@ -1,24 +1,23 @@
 #!/usr/bin/env python3
-"""consume.py RESULTS INBOX: moves delivered results to INBOX.
+"""consume.py RESULTS INBOX: moves delivered results to INBOX, and those of a
+chart that was extracted twice, by two servers, to INBOX/duplicates.
 
-If it is killed and started again, no result is lost; see docextract-results(5).
-A result may arrive twice: identify documents by case ID and document ID."""
-import hashlib, json, os, sys
-results, inbox = sys.argv[1:]
+If it is killed and started again, no result is lost; see docextract-results(5)."""
+import hashlib, json, os, pathlib, sys
+results, inbox = map(pathlib.Path, sys.argv[1:])
 
-def take(case):
-    source = os.path.join(results, case["file"])
-    if not os.path.exists(source):  # an earlier run, which was killed, moved it
-        return
-    with open(source, "rb") as file:
-        if hashlib.sha256(file.read()).hexdigest() != case["sha256"]:
-            sys.exit(f"{source} is damaged")
-    os.replace(source, os.path.join(inbox, case["file"]))
-
-for name in sorted(os.listdir(results)):
-    if name.endswith(".job.json") and not name.startswith("."):
-        with open(os.path.join(results, name)) as file:
-            manifest = json.load(file)
-        for case in manifest["cases"]:
-            take(case)
-        os.replace(os.path.join(results, name), os.path.join(inbox, name))
+for path in sorted(results.glob("[!.]*.job.json")):
+    manifest, to = json.loads(path.read_bytes()), inbox
+    chart = [manifest["job"]["uuid"], *((f["document"], f["sha256"]) for f in manifest["files"])]
+    if manifest["outcome"] == "extracted" and chart[0]:
+        seen = inbox / f".{hashlib.sha256(repr(chart).encode()).hexdigest()}"
+        if not seen.is_symlink():
+            seen.symlink_to(path.name)
+        to = inbox if os.readlink(seen) == path.name else inbox / "duplicates"
+    to.mkdir(exist_ok=True)
+    for file, sha256 in ((results / c["file"], c["sha256"]) for c in manifest["cases"]):
+        if file.exists():  # otherwise an earlier run, which was killed, moved it
+            if hashlib.sha256(file.read_bytes()).hexdigest() != sha256:
+                sys.exit(f"{file} is damaged")
+            file.replace(to / file.name)
+    path.replace(to / path.name)

@@ -110,7 +110,7 @@ large=$dir/large.json
 } > "$large"
 sum=$(sha256sum < "$large" | cut -d ' ' -f 1)
 
-# As delivered, under different ids. The manifest comes after its result.
+# As delivered, of different print jobs. The manifest comes after its result.
 deliver_many() # DIRECTORY
 {
   perl -e '
@@ -126,6 +126,7 @@ deliver_many() # DIRECTORY
     for (1 .. $n) {
       my $id = "S$_";
       (my $m = $text) =~ s/\Q$source\E/$id/g;
+      $m =~ s/("uuid":\s*")[^"]*/$1$id/;
       (my $f = $file) =~ s/\Q$source\E/$id/;
       put("$to/$f", $body);
       put("$to/$id.job.json", $m);
@@ -172,4 +173,38 @@ echo '{' > "$dir/out/S.job.json"
 for consumer in consume.py consume.sh; do
   "$examples/$consumer" "$dir/out" "$dir/inbox" > "$dir/consumer" 2>&1
   is "$consumer: $t stays" "$(($? != 0)) $(ls "$dir/inbox")" '1 '
+done
+
+t='a chart that two servers have sent'
+server_delivers() # SERVER [JQ FILTER]: its own source, and no results
+{
+  mkdir -p "$dir/$1"
+  jq "$2 | .source_id = \"$1\" | .cases = []" "$template" \
+    > "$dir/$1/$1.job.json"
+}
+imported() # CONSUMER: of each server in turn; the names that it has imported
+{
+  local server
+  rm -rf "$dir/inbox"
+  mkdir "$dir/inbox"
+  for server in A B C; do
+    "$examples/$1" "$dir/$server" "$dir/inbox" > "$dir/consumer" 2>&1 ||
+      echo "failed: $(cat "$dir/consumer")"
+  done
+  (cd "$dir/inbox" && find . -name '*.json' | sort | xargs)
+}
+for consumer in consume.py consume.sh; do
+  server_delivers A .
+  server_delivers B .
+  server_delivers C '.job.uuid = "another"'
+  is "$consumer: $t is imported once" "$(imported "$consumer")" \
+    './A.job.json ./C.job.json ./duplicates/B.job.json'
+  server_delivers A '.outcome = "failed"'
+  server_delivers B '.files[0].sha256 = "another"'
+  server_delivers C '.files[0].document = 2'
+  is "$consumer: other charts of a print job are not duplicates" \
+    "$(imported "$consumer")" './A.job.json ./B.job.json ./C.job.json'
+  for server in A B C; do server_delivers $server '.job.uuid = null'; done
+  is "$consumer: nor are those without a print job" \
+    "$(imported "$consumer")" './A.job.json ./B.job.json ./C.job.json'
 done

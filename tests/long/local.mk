@@ -2,7 +2,7 @@
 # ./test.sh --long.
 
 EXTRA_DIST += tests/long/bench.sh tests/long/large.sh tests/long/analyzer.h tests/long/cases.sh tests/long/page.sh \
-	tests/long/consumers.sh tests/long/corpus.sh \
+	tests/long/class.sh tests/long/consumers.sh tests/long/corpus.sh \
 	tests/long/documents.sh tests/long/faults.sh tests/long/fhir.sh \
 	tests/long/kills.sh \
 	tests/long/hostile.sh tests/long/metrics.sh tests/long/model.sh \
