@@ -344,6 +344,7 @@ static bool next_job(ipp_t *response, ipp_attribute_t **at,
   int state = 0;
   bool is_preserved = false, is_incoming = false, has_end = false;
   bool is_class = false;
+  const char *sheet;
 
   memset(job, 0, sizeof(*job));
   while (a != NULL && ippGetGroupTag(a) != IPP_TAG_JOB)
@@ -364,9 +365,9 @@ static bool next_job(ipp_t *response, ipp_attribute_t **at,
       is_incoming = ippContainsString(a, "job-incoming");
     else if (strcmp(name, "number-of-documents") == 0)
       job->documents = ippGetInteger(a, 0);
-    else if (strcmp(name, "job-sheets") == 0)
-      has_end =
-          ippGetCount(a) > 1 && strcmp(ippGetString(a, 1, NULL), "none") != 0;
+    else if (strcmp(name, "job-sheets") == 0) /* NULL: not two names */
+      has_end = (sheet = ippGetString(a, 1, NULL)) != NULL &&
+                strcmp(sheet, "none") != 0;
     else if (strcmp(name, "time-at-creation") == 0)
       job->time_at_creation = ippGetInteger(a, 0);
     else if (strcmp(name, "job-printer-uri") == 0)

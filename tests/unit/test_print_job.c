@@ -212,6 +212,28 @@ static void list_shows_what_has_arrived(void **state)
   }
 }
 
+static void list_with_other_types_is_read(void **state)
+{
+  static const struct ipp_listed job = {7, "urn:7", IPP_JSTATE_COMPLETED,
+                                        false};
+  static const char *const names[] = {"job-sheets", "job-state-reasons",
+                                      "number-of-documents", "job-printer-uri",
+                                      "job-printer-uri-actual"};
+  static const int values[] = {1, 2};
+  ipp_t *response = ipp_jobs(&job, 1);
+  struct dx_buf bytes = {0};
+  size_t i;
+
+  (void)state;
+  for (i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+    ippAddIntegers(response, IPP_TAG_JOB, IPP_TAG_ENUM, names[i], 2, values);
+  ipp_bytes(response, &bytes);
+  assert_true(dx_print_jobs_read(bytes.data, bytes.len, keep_one, NULL));
+  assert_int_equal(listed_copy.phase, DX_PRINT_ENDED);
+  assert_string_equal(listed_copy.queue, "");
+  dx_buf_release(&bytes);
+}
+
 static void add_queue(void *ctx, const char *queue, const char *uri)
 {
   dx_buf_printf(ctx, "%s=%s ", queue, uri);
@@ -412,6 +434,7 @@ int main(void)
       cmocka_unit_test(incomplete_response_is_ignored),
       cmocka_unit_test(list_shows_which_jobs_may_run_again),
       cmocka_unit_test(list_shows_what_has_arrived),
+      cmocka_unit_test(list_with_other_types_is_read),
       cmocka_unit_test(queues_have_device_uris),
       cmocka_unit_test(request_names_the_owner),
       cmocka_unit_test(query_to_a_silent_cupsd_has_a_timeout),
