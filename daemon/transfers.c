@@ -47,7 +47,7 @@ static void transfers_update(struct transfers *t, struct dx_transfer_job *job,
   const struct dx_transfer_facts facts = {
       .phase = phase,
       .documents = documents,
-      .is_stored = phase == DX_PRINT_ENDED && t->is_stored(t->ctx, job->key),
+      .is_stored = phase >= DX_PRINT_ENDED && t->is_stored(t->ctx, job->key),
       .now_ms = now_ms,
       .stall_ms = DX_TRANSFER_STALL_MS,
       .stale_ms = DX_TRANSFER_STALE_MS,
@@ -141,7 +141,7 @@ static void transfers_end_look(struct transfers *t)
     struct dx_transfer_job *job = &t->all.jobs[i];
 
     if (job->seen_at_ms != t->now_ms && job->phase < DX_PRINT_CANCELED)
-      transfers_update(t, job, DX_PRINT_ENDED, job->documents, t->now_ms);
+      transfers_update(t, job, DX_PRINT_UNKNOWN, job->documents, t->now_ms);
     if (transfers_is_done(t, job))
       *job = t->all.jobs[--t->all.count];
   }

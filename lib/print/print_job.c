@@ -331,7 +331,8 @@ static enum dx_print_phase phase_of(int state, bool is_incoming)
 {
   if (is_incoming && state <= IPP_JSTATE_HELD)
     return state == IPP_JSTATE_HELD ? DX_PRINT_INCOMING : DX_PRINT_TIMED_OUT;
-  return state < IPP_JSTATE_CANCELED    ? DX_PRINT_ACTIVE
+  return state <= IPP_JSTATE_HELD       ? DX_PRINT_WAITING
+         : state < IPP_JSTATE_CANCELED  ? DX_PRINT_ACTIVE
          : state == IPP_JSTATE_CANCELED ? DX_PRINT_CANCELED
                                         : DX_PRINT_ENDED;
 }

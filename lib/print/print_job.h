@@ -127,9 +127,11 @@ enum dx_print_jobs {
 enum dx_print_phase {
   DX_PRINT_INCOMING,  /* documents are still to come */
   DX_PRINT_TIMED_OUT, /* to be started without them */
+  DX_PRINT_WAITING,   /* pending or held */
   DX_PRINT_ACTIVE,
   DX_PRINT_CANCELED,
-  DX_PRINT_ENDED /* completed or aborted */
+  DX_PRINT_ENDED,  /* completed or aborted */
+  DX_PRINT_UNKNOWN /* not listed; never in a list */
 };
 
 struct dx_listed_job {

@@ -52,12 +52,21 @@ static bool was_watched(const struct dx_transfer_job *job,
          facts->now_ms - job->grew_at_ms >= facts->timeout_ms / 2;
 }
 
+/* True if a user removed it from cupsd before it was printed. cupsd saves a job
+ * within 30 s, so that a crash no longer loses it. */
+static bool was_purged(const struct dx_transfer_job *job,
+                       const struct dx_transfer_facts *facts)
+{
+  return facts->phase == DX_PRINT_UNKNOWN && job->phase == DX_PRINT_WAITING &&
+         job->seen_at_ms - job->grew_at_ms >= facts->stall_ms;
+}
+
 static enum dx_transfer transfer_status(const struct dx_transfer_job *job,
                                         const struct dx_transfer_facts *facts)
 {
-  if (facts->phase == DX_PRINT_CANCELED)
+  if (facts->phase == DX_PRINT_CANCELED || was_purged(job, facts))
     return DX_TRANSFER_NONE;
-  if (facts->phase == DX_PRINT_ENDED && !facts->is_stored)
+  if (facts->phase >= DX_PRINT_ENDED && !facts->is_stored)
     return DX_TRANSFER_LOST;
   if (facts->phase == DX_PRINT_INCOMING)
     return facts->now_ms - job->grew_at_ms >= facts->stall_ms

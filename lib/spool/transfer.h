@@ -61,7 +61,7 @@ struct dx_transfer_job {
 
 /* What is known now. */
 struct dx_transfer_facts {
-  enum dx_print_phase phase; /* ENDED: also if cupsd no longer knows it */
+  enum dx_print_phase phase;
   int documents;
   bool is_stored;
   int64_t now_ms;

@@ -115,4 +115,10 @@ is "$t: then it is canceled" \
   "$(dx jobs --json --all | jq -r --arg id "${held[2]}" '.[] | select(.id == $id) | .state')" canceled
 is "$t: nothing else is sent" "$(calls create) $(n_results)" '5 5'
 
+t='a waiting print job is removed from CUPS'
+before=$(looks)
+cancel -a -x chart
+until_true looked_again "$before" || not_ok "$t: docextractd looks again"
+is "$t: it is not lost" "$(jobs_in stalled lost incomplete)" ''
+
 finish

@@ -171,10 +171,10 @@ static void list_shows_what_has_arrived(void **state)
     int arrived;
   } rows[] = {
       {IPP_JSTATE_HELD, "job-incoming", 1, 1, DX_PRINT_INCOMING, 1},
-      {IPP_JSTATE_HELD, "job-hold-until-specified", 0, 1, DX_PRINT_ACTIVE, 1},
+      {IPP_JSTATE_HELD, "job-hold-until-specified", 0, 1, DX_PRINT_WAITING, 1},
       {IPP_JSTATE_PENDING, "job-incoming", 0, 1, DX_PRINT_TIMED_OUT, 1},
       {IPP_JSTATE_PENDING, "job-incoming", 1, 2, DX_PRINT_TIMED_OUT, 1},
-      {IPP_JSTATE_PENDING, "none", 0, 2, DX_PRINT_ACTIVE, 2},
+      {IPP_JSTATE_PENDING, "none", 0, 2, DX_PRINT_WAITING, 2},
       {IPP_JSTATE_PROCESSING, "job-printing", 1, 3, DX_PRINT_ACTIVE, 2},
       {IPP_JSTATE_STOPPED, "job-stopped", 0, 1, DX_PRINT_ACTIVE, 1},
       {IPP_JSTATE_CANCELED, "processing-to-stop-point", 0, 1, DX_PRINT_CANCELED,

@@ -162,6 +162,31 @@ static void test_first_seen_later(void **state)
                    DX_TRANSFER_INCOMPLETE);
 }
 
+/* cupsd no longer knows it. */
+static void test_purged(void **state)
+{
+  static const struct {
+    int64_t seen_s; /* again, after 10 s */
+    enum dx_print_phase phase;
+    enum dx_transfer status;
+  } rows[] = {
+      {70, DX_PRINT_WAITING, DX_TRANSFER_NONE},
+      {69, DX_PRINT_WAITING, DX_TRANSFER_LOST}, /* a crash may lose it */
+      {70, DX_PRINT_INCOMING, DX_TRANSFER_LOST},
+      {70, DX_PRINT_ACTIVE, DX_TRANSFER_LOST}};
+  size_t i;
+
+  (void)state;
+  for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    struct dx_transfer_job job = a_job();
+
+    (void)sees(&job, 10, DX_PRINT_WAITING, 1, false);
+    (void)sees(&job, rows[i].seen_s, rows[i].phase, 1, false);
+    assert_int_equal(sees(&job, 200, DX_PRINT_UNKNOWN, 1, false),
+                     rows[i].status);
+  }
+}
+
 /* Each phase, after each status, with and without documents in the spool. */
 static void test_all_pairs(void **state)
 {
@@ -173,14 +198,16 @@ static void test_all_pairs(void **state)
       /* after      NONE STALLED INCOMPLETE LOST */
       [DX_PRINT_INCOMING] = {{N, N, N, N}, {N, N, N, N}},
       [DX_PRINT_TIMED_OUT] = {{I, I, I, I}, {I, I, I, I}},
+      [DX_PRINT_WAITING] = {{N, N, I, N}, {N, N, I, N}},
       [DX_PRINT_ACTIVE] = {{N, N, I, N}, {N, N, I, N}},
       [DX_PRINT_CANCELED] = {{N, N, N, N}, {N, N, N, N}},
       [DX_PRINT_ENDED] = {{L, L, L, L}, {N, N, I, N}},
+      [DX_PRINT_UNKNOWN] = {{L, L, L, L}, {N, N, I, N}},
   };
   int phase, is_stored, before;
 
   (void)state;
-  for (phase = DX_PRINT_INCOMING; phase <= DX_PRINT_ENDED; phase++)
+  for (phase = DX_PRINT_INCOMING; phase <= DX_PRINT_UNKNOWN; phase++)
     for (is_stored = 0; is_stored < 2; is_stored++)
       for (before = 0; before < DX_TRANSFER_COUNT; before++) {
         struct dx_transfer_job job = a_job();
@@ -272,6 +299,7 @@ int main(void)
       cmocka_unit_test(test_held),
       cmocka_unit_test(test_not_seen_incoming),
       cmocka_unit_test(test_first_seen_later),
+      cmocka_unit_test(test_purged),
       cmocka_unit_test(test_all_pairs),
       cmocka_unit_test(test_acknowledged),
       cmocka_unit_test(test_shown),
