@@ -261,7 +261,25 @@ done
 
 # --- the account -------------------------------------------------------------------
 
-n_calls=$(grep -c . "$SIM_LOG")
+t='each server receives ten charts at once'
+print_ten() # they begin together, later
+{
+  local n
+  cupsdisable chart
+  for n in {1..10}; do print -d chart "$dir/../$n.pdf"; done
+}
+for host in "${hosts[@]}"; do at "$host" print_ten; done
+: > "$SIM_LOG"
+for host in "${hosts[@]}"; do at "$host" cupsenable chart; done
+WAIT_S=90 check "$t: all are extracted" until_true all_extracted $((N + 2 + 30))
+is "$t: each was sent once" \
+  "$(calls put '.status == 200') $(on_each n_extracted)" "30 $((N + 2 + 30))"
+n_calls=$(grep -vc '"call":"put"' "$SIM_LOG")
 refused=$(grep -c '"status":429' "$SIM_LOG")
-check "few calls are refused ($refused of $n_calls)" \
-  [ $((refused * 5)) -lt "$n_calls" ]
+check "$t: few calls are refused ($refused of $n_calls)" \
+  [ $((refused * 6)) -lt "$n_calls" ]
+most=$(jq -r 'select(.call != "put") | .t * 1000 | floor' "$SIM_LOG" | sort -n |
+  awk '{ t[NR] = $1; while (t[NR] - t[first + 1] > 1000) first++
+    if (NR - first > most) most = NR - first } END { print most + 0 }')
+check "$t: each makes fewer than 10 in any second (all: $most)" \
+  [ "$most" -le $((9 * 3)) ]
