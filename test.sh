@@ -56,14 +56,18 @@ task() # NAME LIMIT-S COMMAND...
   trap 'kill $pid; wait $pid; exit 1' TERM
   wait $pid
   status=$?
+  times > "$log.times"
   if [ $status = 124 ] || [ $status = 137 ]; then
     echo "not ok - stopped after $limit s: $name" >> "$log"
   fi
   judge "$name" "$log" $status > "$log.report"
   echo "$passed $failed" > "$log.counts"
   sed -n "s|^not ok - |failed: $name: |p" "$log.report" > "$log.failed"
-  echo "$name: $passed passed, $failed failed ($((SECONDS - begin)) s)" \
-    >> "$log.report"
+  # Only processes that the script has waited for count.
+  cpu=$(awk -F '[ms ]+' 'NR == 2 { printf "%d", 60 * ($1 + $3) + $2 + $4 }' \
+    "$log.times")
+  echo "$name: $passed passed, $failed failed ($((SECONDS - begin)) s," \
+    "CPU $cpu s)" >> "$log.report"
   flock "$work/out" cat "$log.report"
   [ "$failed" = 0 ]
 )
