@@ -339,6 +339,7 @@ static void stop_queue(struct managed *managed, const struct dx_note *note)
 {
   const struct dx_job *job = managed->job;
   enum dx_code code = note->code;
+  char sentence[DX_SENTENCE_BYTES];
   struct dx_err err;
   size_t i;
 
@@ -346,7 +347,9 @@ static void stop_queue(struct managed *managed, const struct dx_note *note)
     if (strcmp(dx_submission_section(&job->submissions[i]), job->service) != 0)
       code = DX_E_JOB;
   (void)dx_fail(&err, code, 0, "%s", note->text);
-  end_with(managed->attendant, &err);
+  dx_sentence(note->code, NULL, sentence);
+  managed->attendant->key[0] = '\0';
+  send_end(managed->attendant->client, &err, sentence);
   attend_release(managed, DX_BACKEND_ENDED);
   managed->job->dirty = true;
 }

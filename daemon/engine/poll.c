@@ -252,7 +252,7 @@ static bool poll_is_denied(struct call *call, enum dx_code code)
                                                 : DX_TOKEN_TRY_3_MS);
     return true;
   }
-  (void)dx_fail(&err, DX_E_GONE, 0,
+  (void)dx_fail(&err, DX_E_DENIED, 0,
                 "the source was created with key id '%s', and the service "
                 "denies access with key id '%s': if the new key belongs to "
                 "another account, restore the old key until the job has ended; "

@@ -84,6 +84,7 @@ enum dx_class {
   X(E_EXPIRED, GONE)         /* the upload URL has expired */          \
   X(E_OVERDUE, OVERDUE)      /* took longer than permitted */          \
   X(E_CANCELED, REFUSED)     /* canceled */                            \
+  X(E_DENIED, REFUSED)       /* not visible with the key in use */     \
   X(E_JOB, REFUSED)          /* not possible with this job */          \
   X(E_STOPPED, STOPPED)      /* stopped */
 

@@ -160,14 +160,15 @@ static bool sentence_is_interrupted(const struct dx_job *job)
 }
 
 /* Of a job in progress. If its print job was stopped, held, or moved, the last
- * failed try does not matter, except one that stopped the queue. */
+ * failed try does not matter, except one that stopped the queue or the job. */
 static void sentence_of_status(const struct dx_job *job,
                                char text[DX_SENTENCE_BYTES])
 {
   bool is_here = dx_job_is_here(job);
   enum dx_code code = dx_job_is_undecided(job) ? DX_E_JOB : job->message_code;
   enum dx_class cls = dx_class_of(code);
-  bool is_stopped = cls == DX_CL_CONFIG || cls == DX_CL_TOKEN;
+  bool is_stopped =
+      cls == DX_CL_CONFIG || cls == DX_CL_TOKEN || code == DX_E_DENIED;
   char what[DX_SENTENCE_BYTES];
 
   dx_wait_sentence(code, is_here, text);

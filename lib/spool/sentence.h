@@ -189,6 +189,9 @@ enum dx_state_reason {
   X(E_EXPIRED, "source-gone", REFUSED, "the service no longer has it", "")    \
   X(E_OVERDUE, "overdue", OVERDUE, DX_SAY_LATE, "")                           \
   X(E_CANCELED, "canceled", REFUSED, "it was canceled", "")                   \
+  X(E_DENIED, "other", CONFIG,                                                \
+    "the chart waits, because the service denies this printer access to it",  \
+    "restore the old key until the job has ended")                            \
   X(E_JOB, "other", DECISION,                                                 \
     "this computer no longer knows whether the print job was sent or is "     \
     "still wanted",                                                           \

@@ -353,6 +353,10 @@ stop_daemon
 start_daemon
 says_how() { dx jobs | grep -q -e "--service"; }
 check "$t: jobs gives advice" until_true says_how
+release "$job"
+is "$t: released, it is held again" "$(job_state "$job")" pending-held
+has "$t: and its message gives the reason" "$(queue_message "$job")" \
+  'not set up correctly'
 faults '#'
 dx retry "$key" --service lab > "$dir/retry" 2>&1
 is "$t: docextract retry accepts the new name" "$?" 0

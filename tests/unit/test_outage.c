@@ -869,7 +869,7 @@ static void denial_with_another_key_is_not_final(void **state)
     (void)fixture_job(1, false); /* the others go on */
     fixture_restart();
     fixture_drive(fixture.now_ms + FIXTURE_DAY_MS);
-    assert_int_equal(fixture.admin, DX_E_GONE);
+    assert_int_equal(fixture.admin, DX_E_DENIED);
     assert_non_null(strstr(fixture.note_text, "'2026-01'"));
     assert_non_null(strstr(fixture.note_text, "'2026-02'"));
     assert_int_equal(fixture.ended, 1);

@@ -290,6 +290,14 @@ static void job_in_progress_has_the_sentence_of_its_print_job(void **state)
   job->message_code = DX_E_NET; /* before the print job was held */
   says(job, "The chart is with the service; the result will be delivered in "
             "the background");
+  job->message_code = DX_E_DENIED; /* it has held the print job */
+  says(job, DX_SENTENCE_ADMIN "the chart waits, because the service denies "
+                              "this printer access to it; nothing is lost");
+  job->print.backend = DX_BACKEND_ATTENDS;
+  says(job, DX_SENTENCE_ADMIN "the chart waits, because the service denies "
+                              "this printer access to it");
+  job->print.backend = DX_BACKEND_ENDED;
+  job->message_code = DX_E_NET;
   *states[1] = DX_ST_REGISTERED;
   says(job, "The chart is on this computer; it is sent when the print job "
             "continues");
