@@ -14,16 +14,12 @@ static const struct {
   const char *name;
   enum dx_class cls;
 } codes[DX_CODE_COUNT] = {
-#define X(name, class) [DX_##name] = {#name, DX_CL_##class},
+#define X(name, class) {&#name[3], class}, /* without the prefix */
     DX_CODES(X)
 #undef X
 };
 
-static const char *const class_words[DX_CL_COUNT] = {
-#define X(name, word) [DX_CL_##name] = word,
-    DX_CLASSES(X)
-#undef X
-};
+static const char *const class_words[] = {DX_CLASSES(DX_WORD_OF_ROW)};
 
 enum dx_code dx_fail(struct dx_err *err, enum dx_code code, int sys_errno,
                      const char *format, ...)

@@ -12,6 +12,8 @@
 #ifndef DX_ERR_H
 #define DX_ERR_H
 
+#include "lib/base/words.h"
+
 #define DX_ERR_TEXT_BYTES 480 /* with prefix below CUPS_MAX_MESSAGE (2047) */
 
 #define DX_MUST_USE __attribute__((warn_unused_result))
@@ -19,81 +21,71 @@
 /*
  * class, word: the response (doc/policy.md, "Classes").
  */
-#define DX_CLASSES(X)                                                        \
-  X(DONE, "done")           /* success */                                    \
-  X(NOT_YET, "not-yet")     /* poll again, by the schedule */                \
-  X(TRANSIENT, "transient") /* retry with backoff, without limit */          \
-  X(RATE, "rate")           /* pause the calls of this host */               \
-  X(TOKEN, "token")         /* renew the token; three tries */               \
-  X(REFUSED, "refused")     /* final for this document or submission */      \
-  X(CONFIG, "config")       /* final for the queue: an administrator acts */ \
-  X(GONE, "gone")           /* the source or its URL is no longer there */   \
-  X(LOCAL, "local")         /* this machine: disk, memory, descriptors */    \
-  X(OVERDUE, "overdue")     /* the time limit has passed */                  \
-  X(STOPPED, "stopped")     /* the program was asked to stop */              \
-  X(INTERNAL, "internal")   /* a broken invariant */
+#define DX_CLASSES(X)                                                          \
+  X(DX_CL_DONE, "done")           /* success */                                \
+  X(DX_CL_NOT_YET, "not-yet")     /* poll again, by the schedule */            \
+  X(DX_CL_TRANSIENT, "transient") /* retry with backoff, without limit */      \
+  X(DX_CL_RATE, "rate")           /* pause the calls of this host */           \
+  X(DX_CL_TOKEN, "token")         /* renew the token; three tries */           \
+  X(DX_CL_REFUSED, "refused")     /* final for this document or submission */  \
+  X(DX_CL_CONFIG, "config")   /* final for the queue: an administrator acts */ \
+  X(DX_CL_GONE, "gone")       /* the source or its URL is no longer there */   \
+  X(DX_CL_LOCAL, "local")     /* this machine: disk, memory, descriptors */    \
+  X(DX_CL_OVERDUE, "overdue") /* the time limit has passed */                  \
+  X(DX_CL_STOPPED, "stopped") /* the program was asked to stop */              \
+  X(DX_CL_INTERNAL, "internal") /* a broken invariant */
 
-enum dx_class {
-#define X(name, word) DX_CL_##name,
-  DX_CLASSES(X)
-#undef X
-      DX_CL_COUNT
-};
+enum dx_class { DX_CLASSES(DX_NAME_OF_ROW) DX_CL_COUNT };
 
 /* code, class */
-#define DX_CODES(X)                                                    \
-  X(OK, DONE)                /* success */                             \
-  X(E_ARG, INTERNAL)         /* invalid argument */                    \
-  X(E_STATE, INTERNAL)       /* event not possible in this state */    \
-  X(E_NOMEM, LOCAL)          /* out of memory */                       \
-  X(E_IO, LOCAL)             /* input or output failed */              \
-  X(E_UNSYNCED, LOCAL)       /* done, but perhaps not durable */       \
-  X(E_SPACE, LOCAL)          /* disk or quota is full */               \
-  X(E_ACCESS, LOCAL)         /* permission denied */                   \
-  X(E_FDS, LOCAL)            /* too many open files */                 \
-  X(E_BUSY, LOCAL)           /* held by another process */             \
-  X(E_NOT_FOUND, LOCAL)      /* not found */                           \
-  X(E_EXISTS, LOCAL)         /* exists already */                      \
-  X(E_DAMAGED, LOCAL)        /* damaged file */                        \
-  X(E_CONFIG, CONFIG)        /* invalid configuration */               \
-  X(E_CERT, CONFIG)          /* certificate not trusted */             \
-  X(E_PROTOCOL, CONFIG)      /* not the extraction service */          \
-  X(E_KEY, TOKEN)            /* cannot get a token */                  \
-  X(E_TOKEN, TOKEN)          /* token refused */                       \
-  X(E_NET, TRANSIENT)        /* no connection */                       \
-  X(E_RESPONSE, TRANSIENT)   /* response not understood */             \
-  X(E_SERVER, TRANSIENT)     /* server error */                        \
-  X(E_CONFLICT, TRANSIENT)   /* conflict; the service is busy */       \
-  X(E_UNCLEAR, TRANSIENT)    /* outcome unknown */                     \
-  X(E_UNEXPECTED, TRANSIENT) /* unexpected response */                 \
-  X(E_RATE, RATE)            /* too many calls */                      \
-  X(E_NOT_YET, NOT_YET)      /* not ready yet */                       \
-  X(E_NOT_SENT, NOT_YET)     /* not sent in time */                    \
-  X(E_DOCUMENT, REFUSED)     /* document refused */                    \
-  X(E_MISSING, REFUSED)      /* documents are missing */               \
-  X(E_INCOMPLETE, REFUSED)   /* the last document did not arrive */    \
-  X(E_TOO_MANY, REFUSED)     /* too many documents in one job */       \
-  X(E_CHANGED, REFUSED)      /* document differs from what was sent */ \
-  X(E_TAKEN, REFUSED)        /* another file has its name */           \
-  X(E_BUNDLE, REFUSED)       /* bundle truncated or damaged */         \
-  X(E_RAW, REFUSED)          /* not written by the filter */           \
-  X(E_TOO_BIG, REFUSED)      /* too large for the service */           \
-  X(E_REFUSED, REFUSED)      /* refused by the service */              \
-  X(E_FAILED, REFUSED)       /* extraction failed */                   \
-  X(E_GONE, GONE)            /* no longer exists on the service */     \
-  X(E_EXPIRED, GONE)         /* the upload URL has expired */          \
-  X(E_OVERDUE, OVERDUE)      /* took longer than permitted */          \
-  X(E_CANCELED, REFUSED)     /* canceled */                            \
-  X(E_DENIED, REFUSED)       /* not visible with the key in use */     \
-  X(E_JOB, REFUSED)          /* not possible with this job */          \
-  X(E_STOPPED, STOPPED)      /* stopped */
+#define DX_CODES(X)                                                          \
+  X(DX_OK, DX_CL_DONE)                /* success */                          \
+  X(DX_E_ARG, DX_CL_INTERNAL)         /* invalid argument */                 \
+  X(DX_E_STATE, DX_CL_INTERNAL)       /* event not possible in this state */ \
+  X(DX_E_NOMEM, DX_CL_LOCAL)          /* out of memory */                    \
+  X(DX_E_IO, DX_CL_LOCAL)             /* input or output failed */           \
+  X(DX_E_UNSYNCED, DX_CL_LOCAL)       /* done, but perhaps not durable */    \
+  X(DX_E_SPACE, DX_CL_LOCAL)          /* disk or quota is full */            \
+  X(DX_E_ACCESS, DX_CL_LOCAL)         /* permission denied */                \
+  X(DX_E_FDS, DX_CL_LOCAL)            /* too many open files */              \
+  X(DX_E_BUSY, DX_CL_LOCAL)           /* held by another process */          \
+  X(DX_E_NOT_FOUND, DX_CL_LOCAL)      /* not found */                        \
+  X(DX_E_EXISTS, DX_CL_LOCAL)         /* exists already */                   \
+  X(DX_E_DAMAGED, DX_CL_LOCAL)        /* damaged file */                     \
+  X(DX_E_CONFIG, DX_CL_CONFIG)        /* invalid configuration */            \
+  X(DX_E_CERT, DX_CL_CONFIG)          /* certificate not trusted */          \
+  X(DX_E_PROTOCOL, DX_CL_CONFIG)      /* not the extraction service */       \
+  X(DX_E_KEY, DX_CL_TOKEN)            /* cannot get a token */               \
+  X(DX_E_TOKEN, DX_CL_TOKEN)          /* token refused */                    \
+  X(DX_E_NET, DX_CL_TRANSIENT)        /* no connection */                    \
+  X(DX_E_RESPONSE, DX_CL_TRANSIENT)   /* response not understood */          \
+  X(DX_E_SERVER, DX_CL_TRANSIENT)     /* server error */                     \
+  X(DX_E_CONFLICT, DX_CL_TRANSIENT)   /* conflict; the service is busy */    \
+  X(DX_E_UNCLEAR, DX_CL_TRANSIENT)    /* outcome unknown */                  \
+  X(DX_E_UNEXPECTED, DX_CL_TRANSIENT) /* unexpected response */              \
+  X(DX_E_RATE, DX_CL_RATE)            /* too many calls */                   \
+  X(DX_E_NOT_YET, DX_CL_NOT_YET)      /* not ready yet */                    \
+  X(DX_E_NOT_SENT, DX_CL_NOT_YET)     /* not sent in time */                 \
+  X(DX_E_DOCUMENT, DX_CL_REFUSED)     /* document refused */                 \
+  X(DX_E_MISSING, DX_CL_REFUSED)      /* documents are missing */            \
+  X(DX_E_INCOMPLETE, DX_CL_REFUSED)   /* the last document did not arrive */ \
+  X(DX_E_TOO_MANY, DX_CL_REFUSED)     /* too many documents in one job */    \
+  X(DX_E_CHANGED, DX_CL_REFUSED)  /* document differs from what was sent */  \
+  X(DX_E_TAKEN, DX_CL_REFUSED)    /* another file has its name */            \
+  X(DX_E_BUNDLE, DX_CL_REFUSED)   /* bundle truncated or damaged */          \
+  X(DX_E_RAW, DX_CL_REFUSED)      /* not written by the filter */            \
+  X(DX_E_TOO_BIG, DX_CL_REFUSED)  /* too large for the service */            \
+  X(DX_E_REFUSED, DX_CL_REFUSED)  /* refused by the service */               \
+  X(DX_E_FAILED, DX_CL_REFUSED)   /* extraction failed */                    \
+  X(DX_E_GONE, DX_CL_GONE)        /* no longer exists on the service */      \
+  X(DX_E_EXPIRED, DX_CL_GONE)     /* the upload URL has expired */           \
+  X(DX_E_OVERDUE, DX_CL_OVERDUE)  /* took longer than permitted */           \
+  X(DX_E_CANCELED, DX_CL_REFUSED) /* canceled */                             \
+  X(DX_E_DENIED, DX_CL_REFUSED)   /* not visible with the key in use */      \
+  X(DX_E_JOB, DX_CL_REFUSED)      /* not possible with this job */           \
+  X(DX_E_STOPPED, DX_CL_STOPPED)  /* stopped */
 
-enum dx_code {
-#define X(name, class) DX_##name,
-  DX_CODES(X)
-#undef X
-      DX_CODE_COUNT
-};
+enum dx_code { DX_CODES(DX_NAME_OF_ROW) DX_CODE_COUNT };
 
 struct dx_err {
   enum dx_code code;

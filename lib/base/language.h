@@ -22,21 +22,18 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Name, word of the directive Language. */
-#define DX_LANGUAGES(X) \
-  X(AUTO, "auto")       \
-  X(EN, "en")           \
-  X(DE, "de")           \
-  X(ES, "es")           \
-  X(FR, "fr")           \
-  X(JA, "ja")
+#include "lib/base/words.h"
 
-enum dx_language {
-#define X(name, word) DX_LANGUAGE_##name,
-  DX_LANGUAGES(X)
-#undef X
-      DX_LANGUAGE_COUNT
-};
+/* Name, word of the directive Language. */
+#define DX_LANGUAGES(X)       \
+  X(DX_LANGUAGE_AUTO, "auto") \
+  X(DX_LANGUAGE_EN, "en")     \
+  X(DX_LANGUAGE_DE, "de")     \
+  X(DX_LANGUAGE_ES, "es")     \
+  X(DX_LANGUAGE_FR, "fr")     \
+  X(DX_LANGUAGE_JA, "ja")
+
+enum dx_language { DX_LANGUAGES(DX_NAME_OF_ROW) DX_LANGUAGE_COUNT };
 
 const char *dx_language_word(enum dx_language language);
 

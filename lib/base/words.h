@@ -1,6 +1,8 @@
 /*
- * words.h - the words of an enum that is a list of rows X(NAME, word, ...), for
- * journals, sockets, and logs.
+ * words.h - enums that are lists of rows X(NAME, word, text, ...); the words
+ * are for journals, sockets, and logs.
+ *
+ *   enum dx_backend { DX_BACKENDS(DX_NAME_OF_ROW) DX_BACKEND_COUNT };
  *
  * DX_WORDS(backend, DX_BACKENDS) defines dx_backend_word(), which returns the
  * word of a value; DX_BY_WORD(backend), after it, defines dx_backend_by_word(),
@@ -12,7 +14,9 @@
 #include <stddef.h>
 #include <string.h>
 
+#define DX_NAME_OF_ROW(name, ...) name,
 #define DX_WORD_OF_ROW(name, word, ...) word,
+#define DX_TEXT_OF_ROW(name, word, text, ...) text,
 
 #define DX_WORDS(name, rows)                                        \
   static const char *const name##_words[] = {rows(DX_WORD_OF_ROW)}; \

@@ -44,7 +44,7 @@ extern const char *const dx_algorithm_names[DX_ALG_COUNT];
  * dx_service, and `docextract hello` take all information about a source from
  * its row. Besides its row, a new source needs only its reader.
  *
- *   NAME       of its DX_TOKEN_ constant
+ *   NAME       its constant
  *   word       after Token in the configuration
  *   directive  that the source needs
  *   field      in struct dx_service: the value of the directive
@@ -56,27 +56,23 @@ extern const char *const dx_algorithm_names[DX_ALG_COUNT];
  */
 /* clang-format off */
 #define DX_TOKEN_SOURCES(X)                                                  \
-  X(KEY, "key", TokenKeyFile, token_key_file, KEY_PATH, "path",              \
+  X(DX_TOKEN_KEY, "key", TokenKeyFile, token_key_file, KEY_PATH, "path",     \
     "The key that signs tokens: a secret for HS algorithms, a private key "  \
     "in PEM format for the others.",                                         \
     0, "check TokenAlgorithm, TokenKeyFile, TokenKeyID and TokenClaim",      \
     token_read_key)                                                          \
-  X(FILE, "file", TokenFile, token_file, KEY_PATH, "path",                   \
+  X(DX_TOKEN_FILE, "file", TokenFile, token_file, KEY_PATH, "path",          \
     "File that contains the token; read again when it changes.",             \
     0, "check the token in TokenFile",                                       \
     token_read_file)                                                         \
-  X(COMMAND, "command", TokenCommand, token_command, COMMAND, "command",     \
-    "Program and arguments that print a token; run without a shell.",        \
+  X(DX_TOKEN_COMMAND, "command", TokenCommand, token_command, COMMAND,       \
+    "command", "Program and arguments that print a token; run without a "    \
+    "shell.",                                                                \
     DX_TOKEN_COMMAND_S, "check what TokenCommand prints",                    \
     token_read_command)
 /* clang-format on */
 
-enum dx_token_source {
-#define X(NAME, ...) DX_TOKEN_##NAME,
-  DX_TOKEN_SOURCES(X)
-#undef X
-      DX_TOKEN_SOURCE_COUNT
-};
+enum dx_token_source { DX_TOKEN_SOURCES(DX_NAME_OF_ROW) DX_TOKEN_SOURCE_COUNT };
 
 struct dx_token_source_info {
   const char *word;

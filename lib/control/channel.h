@@ -38,45 +38,42 @@
 
 /* What a client sends: verb, its word, number of words after it, has a text.
  * KEY: of the job. RUN: names the receipt. */
-#define DX_CLIENT_VERBS(X)                                           \
-  X(ATTEND, "attend", 2, false) /* KEY RUN: follow the job */        \
-  X(YES, "yes", 1, false)       /* N: answers `may`: no SIGTERM */   \
-  X(NO, "no", 1, false)         /* N */                              \
-  X(LEAVE, "leave", 0, false)   /* backend exits, job continues */   \
-  X(ENDED, "ended", 1, false)   /* ANSWER: of cupsd after SIGTERM */ \
-  X(HELLO, "hello", 0, true)    /* SERVICE: test it */               \
-  X(RETRY, "retry", 1, true)    /* KEY [SERVICE] */                  \
-  X(CANCEL, "cancel", 1, false) /* KEY */                            \
-  X(PURGE, "purge", 1, false)   /* KEY */                            \
-  X(SEEN, "seen", 0, false)     /* acknowledges failures */          \
-  X(YIELD, "yield", 0, false)   /* exit: the service starts */
+#define DX_CLIENT_VERBS(X)                                                   \
+  X(DX_VERB_ATTEND, "attend", 2, false) /* KEY RUN: follow the job */        \
+  X(DX_VERB_YES, "yes", 1, false)       /* N: answers `may`: no SIGTERM */   \
+  X(DX_VERB_NO, "no", 1, false)         /* N */                              \
+  X(DX_VERB_LEAVE, "leave", 0, false)   /* backend exits, job continues */   \
+  X(DX_VERB_ENDED, "ended", 1, false)   /* ANSWER: of cupsd after SIGTERM */ \
+  X(DX_VERB_HELLO, "hello", 0, true)    /* SERVICE: test it */               \
+  X(DX_VERB_RETRY, "retry", 1, true)    /* KEY [SERVICE] */                  \
+  X(DX_VERB_CANCEL, "cancel", 1, false) /* KEY */                            \
+  X(DX_VERB_PURGE, "purge", 1, false)   /* KEY */                            \
+  X(DX_VERB_SEEN, "seen", 0, false)     /* acknowledges failures */          \
+  X(DX_VERB_YIELD, "yield", 0, false)   /* exit: the service starts */
 
 /* What docextractd sends. CODE: dx_code_name(). */
-#define DX_SERVER_VERBS(X)                                                    \
-  X(NOTE, "note", 6, true)                                                    \
-  /* KIND CODE HERE DONE TOTAL AGE_MS TEXT */                                 \
-  X(ALIVE, "alive", 0, false)       /* regularly, to clients that attend */   \
-  X(MAY, "may", 1, false)           /* N: answer yes or no within 1 s */      \
-  X(LEFT, "left", 0, false)         /* `leave` is durable */                  \
-  X(GONE, "gone", 0, false)         /* `ended` is durable, or superseded */   \
-  X(FAILURES, "failures", 2, false) /* N M: jobs of this queue that failed */ \
-                                    /* after their print jobs had ended, */   \
-                                    /* and that need a decision */            \
-  X(SENTENCE, "sentence", 0, true)  /* for the user who printed */            \
-  X(END, "end", 1, true)     /* CODE TEXT: the outcome of the job, for the */ \
-                             /* administrator; OK: extracted */               \
-  X(LINE, "line", 0, true)   /* for stdout */                                 \
-  X(WARN, "warn", 0, true)   /* for stderr */                                 \
-  X(SLOW, "slow", 0, true)   /* the same, if the next line takes long */      \
-  X(DONE, "done", 0, true)   /* the request succeeded */                      \
-  X(ERROR, "error", 1, true) /* CODE TEXT: it failed */
+#define DX_SERVER_VERBS(X)                                                     \
+  X(DX_VERB_NOTE, "note", 6, true)                                             \
+  /* KIND CODE HERE DONE TOTAL AGE_MS TEXT */                                  \
+  X(DX_VERB_ALIVE, "alive", 0, false) /* regularly, to clients that attend */  \
+  X(DX_VERB_MAY, "may", 1, false)     /* N: answer yes or no within 1 s */     \
+  X(DX_VERB_LEFT, "left", 0, false)   /* `leave` is durable */                 \
+  X(DX_VERB_GONE, "gone", 0, false)   /* `ended` is durable, or superseded */  \
+  /* N M: jobs of this queue that failed after their print jobs had ended, */  \
+  /* and that need a decision */                                               \
+  X(DX_VERB_FAILURES, "failures", 2, false)                                    \
+  X(DX_VERB_SENTENCE, "sentence", 0, true) /* for the user who printed */      \
+  /* CODE TEXT: the outcome, for the administrator; OK: extracted */           \
+  X(DX_VERB_END, "end", 1, true)                                               \
+  X(DX_VERB_LINE, "line", 0, true) /* for stdout */                            \
+  X(DX_VERB_WARN, "warn", 0, true) /* for stderr */                            \
+  X(DX_VERB_SLOW, "slow", 0, true) /* the same, if the next line takes long */ \
+  X(DX_VERB_DONE, "done", 0, true) /* the request succeeded */                 \
+  X(DX_VERB_ERROR, "error", 1, true) /* CODE TEXT: it failed */
 
 /* Those of clients come before DX_VERB_NOTE. */
 enum dx_verb {
-#define X(name, word, words, has_text) DX_VERB_##name,
-  DX_CLIENT_VERBS(X) DX_SERVER_VERBS(X)
-#undef X
-      DX_VERB_COUNT
+  DX_CLIENT_VERBS(DX_NAME_OF_ROW) DX_SERVER_VERBS(DX_NAME_OF_ROW) DX_VERB_COUNT
 };
 
 /* A line. words and text point into `line`: never copy the struct. */
@@ -124,17 +121,12 @@ enum dx_code dx_message_outcome(const struct dx_message *message,
   X(token_accepted, "token accepted")
 
 /* Who started docextractd: word */
-#define DX_STARTED(X)   \
-  X(SERVICE, "service") \
-  X(HAND, "hand")       \
-  X(DEMAND, "demand") /* dx_docextractd_connect() */
+#define DX_STARTED(X)              \
+  X(DX_STARTED_SERVICE, "service") \
+  X(DX_STARTED_HAND, "hand")       \
+  X(DX_STARTED_DEMAND, "demand") /* dx_docextractd_connect() */
 
-enum dx_started {
-#define X(name, word) DX_STARTED_##name,
-  DX_STARTED(X)
-#undef X
-      DX_STARTED_COUNT
-};
+enum dx_started { DX_STARTED(DX_NAME_OF_ROW) DX_STARTED_COUNT };
 
 const char *dx_started_word(enum dx_started started);
 enum dx_started dx_started_by_word(const char *word);
@@ -142,25 +134,20 @@ enum dx_started dx_started_by_word(const char *word);
 /* ---- notes ---- */
 
 /* Progress notes of the engine about a job; kind, word. */
-#define DX_NOTES(X)                                                            \
-  X(UPLOADING, "uploading")   /* done of total bytes, all documents */         \
-  X(WAITING, "waiting")       /* for the extraction; since_ms */               \
-  X(OVERDUE, "overdue")       /* ProcessingLimit has passed; still waiting */  \
-  X(DOWN, "down")             /* the service is unreachable; since_ms, text */ \
-  X(UP, "up")                 /* it is reachable again */                      \
-  X(UNEXPECTED, "unexpected") /* an invalid response; text */                  \
-  X(PAUSED, "paused")         /* rate limit of the service */                  \
-  X(TOKEN, "token")           /* refused or not available; text; retried */    \
-  X(ADMIN, "admin")           /* the configuration must be fixed; text */      \
-  X(LOCAL, "local")           /* a failure here; text; retried each minute */  \
-  X(LOCAL_OVER, "local-over")
+#define DX_NOTES(X)                                                          \
+  X(DX_NOTE_UPLOADING, "uploading") /* done of total bytes, all documents */ \
+  X(DX_NOTE_WAITING, "waiting")     /* for the extraction; since_ms */       \
+  X(DX_NOTE_OVERDUE, "overdue")     /* ProcessingLimit has passed */         \
+  X(DX_NOTE_DOWN, "down") /* the service is unreachable; since_ms, text */   \
+  X(DX_NOTE_UP, "up")     /* it is reachable again */                        \
+  X(DX_NOTE_UNEXPECTED, "unexpected") /* an invalid response; text */        \
+  X(DX_NOTE_PAUSED, "paused")         /* rate limit of the service */        \
+  X(DX_NOTE_TOKEN, "token") /* refused or not available; text; retried */    \
+  X(DX_NOTE_ADMIN, "admin") /* the configuration must be fixed; text */      \
+  X(DX_NOTE_LOCAL, "local") /* a failure here; text; retried each minute */  \
+  X(DX_NOTE_LOCAL_OVER, "local-over")
 
-enum dx_note_kind {
-#define X(name, word) DX_NOTE_##name,
-  DX_NOTES(X)
-#undef X
-      DX_NOTE_COUNT
-};
+enum dx_note_kind { DX_NOTES(DX_NAME_OF_ROW) DX_NOTE_COUNT };
 
 struct dx_note {
   enum dx_note_kind kind;

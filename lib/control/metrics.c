@@ -192,9 +192,8 @@ static const struct row {
      ",state=\"" DX_STATUS_UNDECIDED "\"", "gauge",
      "Jobs that are not finished, by state; undecided: nothing is sent until "
      "the administrator decides."},
-#define X(name, word, is_final)                                           \
-  {OF_JOBS, "jobs", OF(tally, jobs[DX_ST_##name]), ",state=\"" word "\"", \
-   NULL,    NULL},
+#define X(name, word, is_final) \
+  {OF_JOBS, "jobs", OF(tally, jobs[name]), ",state=\"" word "\"", NULL, NULL},
     DX_STATES(X)
 #undef X
         {OF_JOBS, "oldest_unfinished_seconds", OF(tally, oldest_s), "", "gauge",
@@ -221,12 +220,12 @@ static const struct row {
      "Free space of the results directory."},
     {NO_SAMPLE, "calls_total", 0, "", "counter",
      "Calls of the service and its storage, by class of the outcome."},
-#define X(name, word)                     \
-  {OF_SERVICE,                            \
-   "calls_total",                         \
-   OF(tally, counts.calls[DX_CL_##name]), \
-   ",class=\"" word "\"",                 \
-   NULL,                                  \
+#define X(name, word)             \
+  {OF_SERVICE,                    \
+   "calls_total",                 \
+   OF(tally, counts.calls[name]), \
+   ",class=\"" word "\"",         \
+   NULL,                          \
    NULL},
     DX_CLASSES(X)
 #undef X

@@ -60,16 +60,13 @@
 
 /* request, word */
 #define DX_STATUS_REQUESTS(X) \
-  X(JOBS, "jobs")             \
-  X(SHOW, "show")             \
-  X(WATCH, "watch")           \
-  X(METRICS, "metrics")
+  X(DX_STATUS_JOBS, "jobs")   \
+  X(DX_STATUS_SHOW, "show")   \
+  X(DX_STATUS_WATCH, "watch") \
+  X(DX_STATUS_METRICS, "metrics")
 
 enum dx_status_request_kind {
-#define X(name, word) DX_STATUS_##name,
-  DX_STATUS_REQUESTS(X)
-#undef X
-      DX_STATUS_COUNT
+  DX_STATUS_REQUESTS(DX_NAME_OF_ROW) DX_STATUS_COUNT
 };
 
 #define DX_STATUS_REQUEST_BYTES 512 /* with the newline */

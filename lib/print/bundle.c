@@ -42,9 +42,7 @@ const struct dx_field dx_entry_fields[] = {
 
 const char *dx_reason_text(enum dx_reason reason)
 {
-#define X(name, word, text) text,
-  static const char *const texts[] = {DX_REASONS(X)};
-#undef X
+  static const char *const texts[] = {DX_REASONS(DX_TEXT_OF_ROW)};
 
   return texts[reason];
 }

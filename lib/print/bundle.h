@@ -41,67 +41,60 @@
  * may give the administrator more details. The words must not change: they are
  * stored in journals.
  */
-#define DX_REASONS(X)                                                          \
-  X(NONE, "", "")                                                              \
-  X(PASSWORD, "password", "it is password-protected")                          \
-  X(PROTECTED, "protected",                                                    \
-    "its author does not allow printing; ask for a copy that may be "          \
-    "printed")                                                                 \
-  X(DAMAGED, "damaged",                                                        \
-    "it is damaged or incomplete; ask for a new copy of it, or print it "      \
-    "from the program that made it")                                           \
-  X(EMPTY, "empty", "it is empty, or could not be converted")                  \
-  X(NO_PAGES, "no-pages", "no pages are left; check which pages are selected") \
-  X(NOT_DRAWN, "not-drawn",                                                    \
-    "it has a form or a comment that only a PDF viewer can show; in a "        \
-    "viewer, print it to a new PDF, and print that")                           \
-  X(UNKNOWN, "unknown-filter",                                                 \
-    "a part of it is stored in a way that is not known here; in a PDF "        \
-    "viewer, print it to a new PDF, and print that")                           \
-  X(CHARACTERS, "characters",                                                  \
-    "it has characters for which this computer has no font; print it as a "    \
-    "PDF")                                                                     \
-  X(TYPE, "type",                                                              \
-    "it is of a type that cannot be extracted; print it as a PDF")             \
-  X(IMAGES, "images",                                                          \
-    "it has several images; print them one at a time, or as a PDF")            \
-  X(TOO_LARGE, "too-large", "it is too large; print fewer pages at a time")    \
-  X(NO_SEPARATOR, "no-separator",                                              \
-    "separator pages were selected, but this printer has none; print "         \
-    "without them, or ask the administrator")                                  \
-  X(OPTIONS, "options",                                                        \
-    "an option of the print job cannot be used; check which pages are "        \
-    "selected, or ask the administrator")                                      \
-  X(TOO_SLOW, "too-slow",                                                      \
-    "processing it took too long; print fewer pages at a time")                \
-  X(TOO_COMPLEX, "too-complex",                                                \
-    "it is too complex to check; in a PDF viewer, print it to a new PDF, "     \
-    "and print that")                                                          \
-  X(SANDBOX, "sandbox", "this computer cannot open documents safely")          \
-  X(TROUBLE, "trouble", "this computer could not process it")
+#define DX_REASONS(X)                                                       \
+  X(DX_REASON_NONE, "", "")                                                 \
+  X(DX_REASON_PASSWORD, "password", "it is password-protected")             \
+  X(DX_REASON_PROTECTED, "protected",                                       \
+    "its author does not allow printing; ask for a copy that may be "       \
+    "printed")                                                              \
+  X(DX_REASON_DAMAGED, "damaged",                                           \
+    "it is damaged or incomplete; ask for a new copy of it, or print it "   \
+    "from the program that made it")                                        \
+  X(DX_REASON_EMPTY, "empty", "it is empty, or could not be converted")     \
+  X(DX_REASON_NO_PAGES, "no-pages",                                         \
+    "no pages are left; check which pages are selected")                    \
+  X(DX_REASON_NOT_DRAWN, "not-drawn",                                       \
+    "it has a form or a comment that only a PDF viewer can show; in a "     \
+    "viewer, print it to a new PDF, and print that")                        \
+  X(DX_REASON_UNKNOWN, "unknown-filter",                                    \
+    "a part of it is stored in a way that is not known here; in a PDF "     \
+    "viewer, print it to a new PDF, and print that")                        \
+  X(DX_REASON_CHARACTERS, "characters",                                     \
+    "it has characters for which this computer has no font; print it as a " \
+    "PDF")                                                                  \
+  X(DX_REASON_TYPE, "type",                                                 \
+    "it is of a type that cannot be extracted; print it as a PDF")          \
+  X(DX_REASON_IMAGES, "images",                                             \
+    "it has several images; print them one at a time, or as a PDF")         \
+  X(DX_REASON_TOO_LARGE, "too-large",                                       \
+    "it is too large; print fewer pages at a time")                         \
+  X(DX_REASON_NO_SEPARATOR, "no-separator",                                 \
+    "separator pages were selected, but this printer has none; print "      \
+    "without them, or ask the administrator")                               \
+  X(DX_REASON_OPTIONS, "options",                                           \
+    "an option of the print job cannot be used; check which pages are "     \
+    "selected, or ask the administrator")                                   \
+  X(DX_REASON_TOO_SLOW, "too-slow",                                         \
+    "processing it took too long; print fewer pages at a time")             \
+  X(DX_REASON_TOO_COMPLEX, "too-complex",                                   \
+    "it is too complex to check; in a PDF viewer, print it to a new PDF, "  \
+    "and print that")                                                       \
+  X(DX_REASON_SANDBOX, "sandbox",                                           \
+    "this computer cannot open documents safely")                           \
+  X(DX_REASON_TROUBLE, "trouble", "this computer could not process it")
 
-enum dx_reason {
-#define X(name, word, text) DX_REASON_##name,
-  DX_REASONS(X)
-#undef X
-      DX_REASON_COUNT
-};
+enum dx_reason { DX_REASONS(DX_NAME_OF_ROW) DX_REASON_COUNT };
 
 /* name, word in bundles and journals. A document that did not arrive has no
  * entry in a bundle, but has a place in the job: MISSING is used only in
  * journals. */
-#define DX_KINDS(X)       \
-  X(DOCUMENT, "document") \
-  X(SHEET, "sheet")       \
-  X(REFUSED, "refused")   \
-  X(MISSING, "missing")
+#define DX_KINDS(X)               \
+  X(DX_KIND_DOCUMENT, "document") \
+  X(DX_KIND_SHEET, "sheet")       \
+  X(DX_KIND_REFUSED, "refused")   \
+  X(DX_KIND_MISSING, "missing")
 
-enum dx_kind {
-#define X(name, word) DX_KIND_##name,
-  DX_KINDS(X)
-#undef X
-      DX_KIND_COUNT
-};
+enum dx_kind { DX_KINDS(DX_NAME_OF_ROW) DX_KIND_COUNT };
 
 struct dx_entry {
   enum dx_kind kind;

@@ -22,29 +22,25 @@
 #include <sys/types.h>
 
 #include "lib/base/buf.h"
+#include "lib/base/words.h"
 
 /* cupsd's answer about the print job: name, word for logs and the control
  * socket. OTHER_QUEUE, NOT_OURS, and CHANGED need another query, about the
  * queue. */
 #define DX_ANSWERS(X)                                                          \
-  X(NOT_ASKED, "not-asked")     /* its backend answers that no SIGTERM came */ \
-  X(OTHER_QUEUE, "other-queue") /* another queue, or section, of this spool */ \
-  X(NOT_OURS, "not-ours")       /* moved to a printer of others */             \
-  X(CHANGED, "changed")         /* its queue was given another device URI */   \
-  X(CANCELED, "canceled")                                                      \
-  X(OVER, "over")       /* also if pending, but not listed */                  \
-  X(ACTIVE, "active")   /* pending or processing */                            \
-  X(HELD, "held")       /* or stopped */                                       \
-  X(HIDDEN, "hidden")   /* exists; the rest is private */                      \
-  X(NONE, "none")       /* cupsd did not answer */                             \
-  X(UNKNOWN, "unknown") /* cupsd does not know it */
+  X(DX_ANSWER_NOT_ASKED, "not-asked")     /* its backend attends */            \
+  X(DX_ANSWER_OTHER_QUEUE, "other-queue") /* or section, of this spool */      \
+  X(DX_ANSWER_NOT_OURS, "not-ours")       /* moved to a printer of others */   \
+  X(DX_ANSWER_CHANGED, "changed") /* its queue was given another device URI */ \
+  X(DX_ANSWER_CANCELED, "canceled")                                            \
+  X(DX_ANSWER_OVER, "over")       /* also if pending, but not listed */        \
+  X(DX_ANSWER_ACTIVE, "active")   /* pending or processing */                  \
+  X(DX_ANSWER_HELD, "held")       /* or stopped */                             \
+  X(DX_ANSWER_HIDDEN, "hidden")   /* exists; the rest is private */            \
+  X(DX_ANSWER_NONE, "none")       /* cupsd did not answer */                   \
+  X(DX_ANSWER_UNKNOWN, "unknown") /* cupsd does not know it */
 
-enum dx_answer {
-#define X(name, word) DX_ANSWER_##name,
-  DX_ANSWERS(X)
-#undef X
-      DX_ANSWER_COUNT
-};
+enum dx_answer { DX_ANSWERS(DX_NAME_OF_ROW) DX_ANSWER_COUNT };
 
 /* Where cupsd has the print job, compared with the journal. */
 enum dx_place {

@@ -31,30 +31,20 @@
 #define DX_JOB_PATH_BYTES 64
 
 /* The state of the PUT of a file: words of the journal. */
-#define DX_PUTS(X)                             \
-  X(NONE, "none")       /* no byte has left */ \
-  X(SENDING, "sending") /* may have landed */  \
-  X(DONE, "done")       /* the response was 200 */
+#define DX_PUTS(X)                                    \
+  X(DX_PUT_NONE, "none")       /* no byte has left */ \
+  X(DX_PUT_SENDING, "sending") /* may have landed */  \
+  X(DX_PUT_DONE, "done")       /* the response was 200 */
 
-enum dx_put {
-#define X(name, word) DX_PUT_##name,
-  DX_PUTS(X)
-#undef X
-      DX_PUT_COUNT
-};
+enum dx_put { DX_PUTS(DX_NAME_OF_ROW) DX_PUT_COUNT };
 
 /* The state of the result of a case: words of the journal. */
-#define DX_CASE_STATES(X)                                       \
-  X(WAITING, "waiting")                                         \
-  X(STORED, "stored")       /* in the job directory, checked */ \
-  X(DELIVERED, "delivered") /* in the results directory too */
+#define DX_CASE_STATES(X)                                               \
+  X(DX_CASE_WAITING, "waiting")                                         \
+  X(DX_CASE_STORED, "stored")       /* in the job directory, checked */ \
+  X(DX_CASE_DELIVERED, "delivered") /* in the results directory too */
 
-enum dx_case_state {
-#define X(name, word) DX_CASE_##name,
-  DX_CASE_STATES(X)
-#undef X
-      DX_CASE_STATE_COUNT
-};
+enum dx_case_state { DX_CASE_STATES(DX_NAME_OF_ROW) DX_CASE_STATE_COUNT };
 
 struct dx_document {
   struct dx_entry entry; /* first: dx_entry_fields */

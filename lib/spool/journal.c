@@ -18,13 +18,11 @@
 
 /* ---- the fields ---- */
 
-#define X(name, word, ...) word,
-static const char *const put_words[] = {DX_PUTS(X)};
-static const char *const case_states[] = {DX_CASE_STATES(X)};
-static const char *const states[] = {DX_STATES(X)};
-static const char *const backends[] = {DX_BACKENDS(X)};
-static const char *const finals[] = {DX_FINALS(X)};
-#undef X
+static const char *const put_words[] = {DX_PUTS(DX_WORD_OF_ROW)};
+static const char *const case_states[] = {DX_CASE_STATES(DX_WORD_OF_ROW)};
+static const char *const states[] = {DX_STATES(DX_WORD_OF_ROW)};
+static const char *const backends[] = {DX_BACKENDS(DX_WORD_OF_ROW)};
+static const char *const finals[] = {DX_FINALS(DX_WORD_OF_ROW)};
 
 _Static_assert(offsetof(struct dx_document, entry) == 0,
                "the fields of a document are those of its entry");

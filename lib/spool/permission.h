@@ -22,33 +22,23 @@
 #define DX_UNCLEAR_LIMIT_MS (24 * 60 * 60 * INT64_C(1000))
 
 /* The state of the backend of the last run: name, word in the journal. */
-#define DX_BACKENDS(X)                                      \
-  X(NONE, "none")       /* submitted: no print job */       \
-  X(ATTENDS, "attends") /* connected, and answers */        \
-  X(LEFT, "left")       /* sent `leave`, to exit early */   \
-  X(ENDED, "ended")     /* by itself or by SIGTERM */       \
-  X(BROKEN, "broken")   /* its connection broke, or it does \
+#define DX_BACKENDS(X)                                                 \
+  X(DX_BACKEND_NONE, "none")       /* submitted: no print job */       \
+  X(DX_BACKEND_ATTENDS, "attends") /* connected, and answers */        \
+  X(DX_BACKEND_LEFT, "left")       /* sent `leave`, to exit early */   \
+  X(DX_BACKEND_ENDED, "ended")     /* by itself or by SIGTERM */       \
+  X(DX_BACKEND_BROKEN, "broken")   /* its connection broke, or it does \
                            not answer */
 
-enum dx_backend {
-#define X(name, word) DX_BACKEND_##name,
-  DX_BACKENDS(X)
-#undef X
-      DX_BACKEND_COUNT
-};
+enum dx_backend { DX_BACKENDS(DX_NAME_OF_ROW) DX_BACKEND_COUNT };
 
 /* The last final answer about the print job: name, word in the journal. */
-#define DX_FINALS(X)                                            \
-  X(NONE, "none")                                               \
-  X(CANCELED, "canceled") /* or moved to a printer of others */ \
-  X(OVER, "over")         /* completed or aborted */
+#define DX_FINALS(X)                                                     \
+  X(DX_FINAL_NONE, "none")                                               \
+  X(DX_FINAL_CANCELED, "canceled") /* or moved to a printer of others */ \
+  X(DX_FINAL_OVER, "over")         /* completed or aborted */
 
-enum dx_final {
-#define X(name, word) DX_FINAL_##name,
-  DX_FINALS(X)
-#undef X
-      DX_FINAL_COUNT
-};
+enum dx_final { DX_FINALS(DX_NAME_OF_ROW) DX_FINAL_COUNT };
 
 #define DX_KEY_BYTES 33 /* 32 hex digits and NUL */
 #define DX_RUN_BYTES 17 /* 16 hex digits (time, random) and NUL */
@@ -72,17 +62,13 @@ struct dx_print {
 };
 
 /* name, word for logs */
-#define DX_PERMISSIONS(X)                                 \
-  X(SEND, "send")                                         \
-  X(WAIT, "wait")                                         \
-  X(CANCEL, "cancel") /* the job is canceled here, too */ \
-  X(ASK, "the administrator decides")
+#define DX_PERMISSIONS(X)                                        \
+  X(DX_MAY_SEND, "send")                                         \
+  X(DX_MAY_WAIT, "wait")                                         \
+  X(DX_MAY_CANCEL, "cancel") /* the job is canceled here, too */ \
+  X(DX_MAY_ASK, "the administrator decides")
 
-enum dx_permission {
-#define X(name, word) DX_MAY_##name,
-  DX_PERMISSIONS(X)
-#undef X
-};
+enum dx_permission { DX_PERMISSIONS(DX_NAME_OF_ROW) };
 
 struct dx_permission_facts {
   enum dx_answer answer;

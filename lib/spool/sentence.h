@@ -73,31 +73,28 @@
  * translation that the driver has: 80 bytes in any language, and no colon.
  */
 #define DX_STATE_REASONS(X)                                                   \
-  X(WAITING, "docextract-waiting-report",                                     \
+  X(DX_SR_WAITING, "docextract-waiting-report",                               \
     "The documents were sent; waiting for extraction.")                       \
-  X(DOWN, "docextract-service-down-warning",                                  \
+  X(DX_SR_DOWN, "docextract-service-down-warning",                            \
     "The service cannot be reached; documents will be sent when it is back.") \
-  X(STORAGE, "docextract-storage-error",                                      \
+  X(DX_SR_STORAGE, "docextract-storage-error",                                \
     "Documents or results cannot be stored; contact your administrator.")     \
-  X(REFUSED, "docextract-document-refused-error",                             \
+  X(DX_SR_REFUSED, "docextract-document-refused-error",                       \
     "A document could not be extracted; see the message of its print job.")   \
-  X(OVERDUE, "docextract-overdue-warning",                                    \
+  X(DX_SR_OVERDUE, "docextract-overdue-warning",                              \
     "The service is taking longer; the result will be delivered later.")      \
-  X(CONFIG, "docextract-config-error",                                        \
+  X(DX_SR_CONFIG, "docextract-config-error",                                  \
     "The printer is not set up correctly; contact your administrator.")       \
-  X(STOPPED, "docextract-stopped-warning",                                    \
+  X(DX_SR_STOPPED, "docextract-stopped-warning",                              \
     "Documents are stored, but not being sent; contact your administrator.")  \
-  X(DECISION, "docextract-decision-warning",                                  \
+  X(DX_SR_DECISION, "docextract-decision-warning",                            \
     "It is unknown whether a chart is wanted; contact your administrator.")   \
-  X(FAILED, "docextract-failed-warning",                                      \
+  X(DX_SR_FAILED, "docextract-failed-warning",                                \
     "A document printed earlier failed; contact your administrator.")
 
 enum dx_state_reason {
   DX_SR_NONE,
-#define X(name, keyword, text) DX_SR_##name,
-  DX_STATE_REASONS(X)
-#undef X
-      DX_SR_COUNT
+  DX_STATE_REASONS(DX_NAME_OF_ROW) DX_SR_COUNT
 };
 
 /*

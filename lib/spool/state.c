@@ -86,9 +86,7 @@ static const struct rule rules[DX_ST_COUNT][DX_EV_COUNT] = {
 
 bool dx_state_is_final(enum dx_state state)
 {
-#define X(name, word, final) final,
-  static const bool finals[] = {DX_STATES(X)};
-#undef X
+  static const bool finals[] = {DX_STATES(DX_TEXT_OF_ROW)};
 
   return finals[state];
 }

@@ -15,50 +15,40 @@
 #include "lib/base/err.h"
 
 /* name, word in the journal, true if final: nothing happens automatically */
-#define DX_STATES(X)                                                        \
-  X(STORED, "stored", false)         /* only in the spool */                \
-  X(REGISTERED, "registered", false) /* the source exists, without files */ \
-  X(UPLOADED, "uploaded", false)     /* every PUT succeeded */              \
-  X(PROCESSING, "processing", false) /* the service is working on it */     \
-  X(COMPLETE, "complete", false)     /* cases are known; results follow */  \
-  X(EXTRACTED, "extracted", true)    /* all results and the manifest are in \
-                                        the results directory */            \
-  X(FAILED, "failed", true)          /* the service did not extract it */   \
-  X(REFUSED, "refused", true)        /* never sent to the service */        \
-  X(CANCELED, "canceled", true)      /* by a user */                        \
-  X(EXPIRED, "expired", true)        /* KeepUnfinished has passed */
+#define DX_STATES(X)                                                          \
+  X(DX_ST_STORED, "stored", false)         /* only in the spool */            \
+  X(DX_ST_REGISTERED, "registered", false) /* a source without files */       \
+  X(DX_ST_UPLOADED, "uploaded", false)     /* every PUT succeeded */          \
+  X(DX_ST_PROCESSING, "processing", false) /* by the service */               \
+  X(DX_ST_COMPLETE, "complete", false)     /* cases known; results follow */  \
+  X(DX_ST_EXTRACTED, "extracted", true)    /* results and manifest are in     \
+                                              the results directory */        \
+  X(DX_ST_FAILED, "failed", true)          /* not extracted by the service */ \
+  X(DX_ST_REFUSED, "refused", true)        /* never sent to the service */    \
+  X(DX_ST_CANCELED, "canceled", true)      /* by a user */                    \
+  X(DX_ST_EXPIRED, "expired", true)        /* KeepUnfinished has passed */
 
 /* name, word for logs and the printed table */
-#define DX_EVENTS(X)                                       \
-  X(ACCEPTED, "source created")                            \
-  X(PUT_ALL, "every file uploaded")                        \
-  X(SEEN_PENDING, "source is pending_upload")              \
-  X(SEEN_PROCESSING, "source is processing")               \
-  X(SEEN_COMPLETE, "source is complete")                   \
-  X(SEEN_FAILED, "source is failed")                       \
-  X(PUT_AGAIN, "files missing for too long")               \
-  X(REREGISTER, "URL or source is gone before the upload") \
-  X(DELIVERED, "every result and the manifest delivered")  \
-  X(FAIL, "given up")                                      \
-  X(REFUSE, "document refused or missing")                 \
-  X(CANCEL, "canceled by a user")                          \
-  X(EXPIRE, "kept for too long")                           \
-  X(RETRY, "asked to try again")                           \
-  X(VERIFY, "asked to try again, after an upload")
+#define DX_EVENTS(X)                                             \
+  X(DX_EV_ACCEPTED, "source created")                            \
+  X(DX_EV_PUT_ALL, "every file uploaded")                        \
+  X(DX_EV_SEEN_PENDING, "source is pending_upload")              \
+  X(DX_EV_SEEN_PROCESSING, "source is processing")               \
+  X(DX_EV_SEEN_COMPLETE, "source is complete")                   \
+  X(DX_EV_SEEN_FAILED, "source is failed")                       \
+  X(DX_EV_PUT_AGAIN, "files missing for too long")               \
+  X(DX_EV_REREGISTER, "URL or source is gone before the upload") \
+  X(DX_EV_DELIVERED, "every result and the manifest delivered")  \
+  X(DX_EV_FAIL, "given up")                                      \
+  X(DX_EV_REFUSE, "document refused or missing")                 \
+  X(DX_EV_CANCEL, "canceled by a user")                          \
+  X(DX_EV_EXPIRE, "kept for too long")                           \
+  X(DX_EV_RETRY, "asked to try again")                           \
+  X(DX_EV_VERIFY, "asked to try again, after an upload")
 
-enum dx_state {
-#define X(name, word, final) DX_ST_##name,
-  DX_STATES(X)
-#undef X
-      DX_ST_COUNT
-};
+enum dx_state { DX_STATES(DX_NAME_OF_ROW) DX_ST_COUNT };
 
-enum dx_event {
-#define X(name, word) DX_EV_##name,
-  DX_EVENTS(X)
-#undef X
-      DX_EV_COUNT
-};
+enum dx_event { DX_EVENTS(DX_NAME_OF_ROW) DX_EV_COUNT };
 
 const char *dx_state_word(enum dx_state state);
 const char *dx_event_word(enum dx_event event);

@@ -17,9 +17,7 @@ DX_WORDS(transfer, DX_TRANSFERS)
 
 const char *dx_transfer_sentence(enum dx_transfer status)
 {
-#define X(name, word, sentence) sentence,
-  static const char *const sentences[] = {DX_TRANSFERS(X)};
-#undef X
+  static const char *const sentences[] = {DX_TRANSFERS(DX_TEXT_OF_ROW)};
 
   return sentences[status];
 }

@@ -21,24 +21,19 @@
 
 /* name, word, sentence for the administrator */
 #define DX_TRANSFERS(X)                                                        \
-  X(NONE, "none", "")                                                          \
-  X(STALLED, "stalled",                                                        \
+  X(DX_TRANSFER_NONE, "none", "")                                              \
+  X(DX_TRANSFER_STALLED, "stalled",                                            \
     "CUPS is receiving this print job, but no further document has arrived; "  \
     "the connection of its sender may be interrupted")                         \
-  X(INCOMPLETE, "incomplete",                                                  \
+  X(DX_TRANSFER_INCOMPLETE, "incomplete",                                      \
     "CUPS started this print job without its last document, which had not "    \
     "arrived in time; compare it with the original, and print what is "        \
     "missing")                                                                 \
-  X(LOST, "lost",                                                              \
+  X(DX_TRANSFER_LOST, "lost",                                                  \
     "this print job has ended, or CUPS no longer knows it, but nothing of it " \
     "was stored; print it again")
 
-enum dx_transfer {
-#define X(name, word, sentence) DX_TRANSFER_##name,
-  DX_TRANSFERS(X)
-#undef X
-      DX_TRANSFER_COUNT
-};
+enum dx_transfer { DX_TRANSFERS(DX_NAME_OF_ROW) DX_TRANSFER_COUNT };
 
 const char *dx_transfer_word(enum dx_transfer status);
 const char *dx_transfer_sentence(enum dx_transfer status);

@@ -72,7 +72,7 @@ $(for v in $verbs; do "$program" "$v" --help; done)" | sort -u)
   explains_all 'every command' docextract.1 $verbs
   explains_all 'every option' docextract.1 -c $options
   explains_all 'every state' docextract.1 undecided \
-    $(sed -n 's/^  X([A-Z]*, "\([a-z]*\)", [a-z]*).*/\1/p' "$top/lib/spool/state.h")
+    $(sed -n 's/^  X([A-Z_]*, "\([a-z]*\)", [a-z]*).*/\1/p' "$top/lib/spool/state.h")
   explains_all 'every option' docextractd.8 -c \
     $("$build/daemon/docextractd" --help | grep -oE -e '^  --[a-z-]+')
   explains_all 'every option' docextract-notify.1 -c \
@@ -85,7 +85,7 @@ $(for v in $verbs; do "$program" "$v" --help; done)" | sort -u)
     's/^  X([A-Z_]*, "\([a-z-]*\)", [A-Z]*).*/\1/p' "$top/sim/sim.h")
   explains_all 'every directive' docextract.conf.5 \
     $(sed -nE -e 's/^  (GENERAL|SERVICE|BOTH)\("([A-Za-z]+)", .*/\2/p' \
-      -e 's/^  X\([A-Z]+, "[a-z]+", ([A-Za-z]+), .*/\1/p' \
+      -e 's/^  X\([A-Z_]+, "[a-z]+", ([A-Za-z]+), .*/\1/p' \
       "$top"/lib/config/config.[ch])
   says_all 'every algorithm' docextract.conf.5 $(sed -n \
     '/^#define DX_ALGORITHMS/,/^$/s/X(\([A-Za-z0-9]*\))/\1/gp' \
