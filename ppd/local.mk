@@ -2,7 +2,8 @@
 # finished PPD in all languages. ppdc chooses the name of its output, so it runs
 # in a directory of its own. The source is not installed in CUPS's drv/, where
 # the driver would be listed twice. ppdc drops the English name of a custom
-# choice; it is added afterwards.
+# choice; it is added afterwards. In a locale with a decimal comma, it writes no
+# margins.
 ppd_catalogs = ppd/de.po ppd/es.po ppd/fr.po ppd/ja.po
 dist_pkgdata_DATA = ppd/docextract.drv $(ppd_catalogs)
 cupsmodel_DATA = ppd/docextract.ppd
@@ -10,7 +11,7 @@ CLEANFILES += ppd/docextract.ppd
 
 ppd/docextract.ppd: ppd/docextract.drv $(ppd_catalogs)
 	$(AM_V_GEN)$(MKDIR_P) ppd/made && \
-	$(PPDC) -l en,de,es,fr,ja -d ppd/made \
+	LC_ALL=C.UTF-8 $(PPDC) -l en,de,es,fr,ja -d ppd/made \
 	  $(srcdir)/ppd/docextract.drv >/dev/null && \
 	text=`sed -n 's,^Attribute CustomCaseSeparators "\(True/[^"]*\)".*,\1,p' \
 	  $(srcdir)/ppd/docextract.drv` && \

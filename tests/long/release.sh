@@ -9,7 +9,9 @@
 . "$top/tests/helper/machine.sh"
 
 [ "$(id -u)" = 0 ] || leave_out_all 'the release' 'run it as root'
-prepare_to_build lintian blhc reuse faketime
+prepare_to_build lintian blhc reuse faketime locales
+mkdir "$dir/locales" && localedef -i de_DE -f UTF-8 "$dir/locales/de_DE.UTF-8" ||
+  give_up 'there is a locale with a decimal comma'
 
 # Another user, umask, home, locale, time zone, and day.
 elsewhere() # COMMAND...
@@ -17,7 +19,7 @@ elsewhere() # COMMAND...
   (
     umask 0027
     exec env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/nonexistent \
-      LC_ALL=C.UTF-8 TZ=Pacific/Apia setpriv --reuid=nobody --regid=nogroup \
+      LC_ALL=de_DE.UTF-8 LOCPATH="$dir/locales" TZ=Pacific/Apia setpriv --reuid=nobody --regid=nogroup \
       --clear-groups faketime '+400 days' "$@"
   )
 }
