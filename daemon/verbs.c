@@ -129,6 +129,13 @@ static enum dx_code verb_cancel(struct session *session, const char *key,
       code = dx_spool_set_aside(manager->spool, "jobs", key, err);
     else
       code = dx_spool_set_aside(manager->spool, "received", name, err);
+    if (code == DX_E_JOB) /* it is not damaged */
+      (void)dx_fail(err, code, 0,
+                    "job %.32s has not been picked up yet, usually because the "
+                    "same print job was sent twice, and the first one is "
+                    "in progress; cancel its print job in CUPS, or try "
+                    "again later",
+                    key);
     if (code == DX_OK)
       control_send(session->client,
                    "done Moved job %.32s, whose job file cannot be read, to "

@@ -227,6 +227,8 @@ until_true attends "$first" || not_ok "$t: the first one attends"
 print -d other -o "job-uuid=$uuid" "$dir/a.pdf"
 second=$job
 check "$t: the second one waits" until_true has_received
+has "$t: docextract cancel refers to CUPS" "$(dx cancel "other-$second" 2>&1)" \
+  'sent twice.*cancel its print job in CUPS'
 faults '#'
 job_ends "$t: the first one completes" "$first" completed
 job_ends "$t: the second one completes" "$second" completed
