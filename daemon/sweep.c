@@ -170,4 +170,5 @@ void dx_spool_sweep(struct dx_spool *spool, const struct dx_sweep *sweep)
   r.until_ms = dx_monotonic_ms() + DX_SWEEP_MS;
   sweep_part(&r, DX_SPOOL_JOBS);
   sweep_part(&r, DX_SPOOL_FINISHED);
+  dx_spool_sweep_aliases(spool, r.until_ms);
 }

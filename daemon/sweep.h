@@ -7,6 +7,7 @@
  *               not finished within KeepUnfinished becomes `expired`: its
  *               manifests are written, and its documents are removed
  *   finished/   according to retention.h
+ *   aliases/    links to jobs that are in neither of these directories
  *
  * A jump of the wall clock must not make everything old at once: if the last
  * sweep was more than a day ago, only temporary files are swept, and jobs the

@@ -133,27 +133,6 @@ enum dx_code dx_spool_add_aliases(struct dx_spool *spool,
   return code;
 }
 
-static void remove_alias(struct dx_spool *spool, const char *name,
-                         const char *key)
-{
-  char path[DX_JOB_PATH_BYTES], known[DX_KEY_BYTES];
-
-  (void)snprintf(path, sizeof(path), "aliases/%s", name);
-  if (dx_spool_resolve(spool, name, known) && strcmp(known, key) == 0)
-    (void)unlinkat(spool->dirfd, path, 0);
-}
-
-/* One that remains, for example after a power failure, is harmless. */
-static void remove_aliases(struct dx_spool *spool, const struct dx_job *job)
-{
-  size_t i;
-
-  remove_alias(spool, job->content, job->key);
-  remove_alias(spool, job->print.key, job->key);
-  for (i = 0; i < job->other_count; i++)
-    remove_alias(spool, job->others[i].print.key, job->key);
-}
-
 static bool is_visible(const char *name)
 {
   return name[0] != '.';
@@ -273,10 +252,8 @@ static enum dx_code remove_dir(struct dx_spool *spool, const char *path,
 enum dx_code dx_spool_remove(struct dx_spool *spool, struct dx_job **job,
                              struct dx_err *err)
 {
-  enum dx_code code;
+  enum dx_code code = remove_dir(spool, (*job)->path, err);
 
-  remove_aliases(spool, *job);
-  code = remove_dir(spool, (*job)->path, err);
   dx_job_free(job);
   return code;
 }
@@ -346,6 +323,24 @@ void dx_spool_sweep_incoming(struct dx_spool *spool)
 
   for (name = names; name != NULL && *name != '\0'; name = dx_next_name(name))
     sweep_received(spool, name);
+  free(names);
+}
+
+void dx_spool_sweep_aliases(struct dx_spool *spool, int64_t until_ms)
+{
+  char *names = dx_fs_names(spool->dirfd, "aliases", dx_is_key, NULL);
+  char path[DX_JOB_PATH_BYTES], key[DX_KEY_BYTES];
+  const char *name;
+
+  for (name = names;
+       name != NULL && *name != '\0' && dx_monotonic_ms() <= until_ms;
+       name = dx_next_name(name)) {
+    (void)snprintf(path, sizeof(path), "aliases/%s", name);
+    /* After another error, the job may be there: it must not be sent again. */
+    if (dx_spool_resolve(spool, name, key) && !is_in(spool, "jobs", key) &&
+        errno == ENOENT && !is_in(spool, "finished", key) && errno == ENOENT)
+      (void)unlinkat(spool->dirfd, path, 0);
+  }
   free(names);
 }
 

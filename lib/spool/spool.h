@@ -185,13 +185,15 @@ enum dx_code dx_spool_settle(struct dx_spool *spool, struct dx_job *job,
 enum dx_code dx_spool_reopen(struct dx_spool *spool, struct dx_job *job,
                              struct dx_err *err) DX_MUST_USE;
 
-/* Removes the directory of a job and its aliases, and frees the job. After a
- * crash, either all of it remains, or the sweep removes the rest. */
+/* Removes the directory of a job, and frees the job. The sweep removes its
+ * aliases, and the rest of the directory after a crash. */
 enum dx_code dx_spool_remove(struct dx_spool *spool, struct dx_job **job,
                              struct dx_err *err) DX_MUST_USE;
 
 /* Removes what killed receivers have left below incoming/. */
 void dx_spool_sweep_incoming(struct dx_spool *spool);
+/* Removes the aliases of removed jobs, until that monotonic time. */
+void dx_spool_sweep_aliases(struct dx_spool *spool, int64_t until_ms);
 
 /*
  * Moves an unreadable job to damaged/, on request of a user: `name` below

@@ -196,6 +196,25 @@ static void old_finished_jobs_are_removed(void **state)
   assert_int_equal(entries("incoming"), 0);
 }
 
+/* Also those of jobs that were lost, or whose content has changed. */
+static void links_go_with_their_jobs(void **state)
+{
+  static const char lost[] = "fedcba9876543210fedcba9876543210";
+
+  (void)state;
+  finish(NULL);
+  assert_int_equal(
+      symlinkat(KEY, spool.dirfd, "aliases/00000000000000000000000000000001"),
+      0);
+  assert_int_equal(
+      symlinkat(lost, spool.dirfd, "aliases/00000000000000000000000000000002"),
+      0);
+  sweep_in(6);
+  assert_int_equal(entries("aliases"), 1);
+  sweep_in(8);
+  assert_int_equal(entries("aliases"), 0);
+}
+
 /* Only this record shows what was extracted. */
 static void record_stays_as_long_as_cupsd_may_run_its_job_again(void **state)
 {
@@ -403,6 +422,7 @@ int main(void)
 #define IN_SPOOL(test) cmocka_unit_test_setup_teardown(test, start, stop)
   const struct CMUnitTest tests[] = {
       IN_SPOOL(old_finished_jobs_are_removed),
+      IN_SPOOL(links_go_with_their_jobs),
       IN_SPOOL(record_stays_as_long_as_cupsd_may_run_its_job_again),
       IN_SPOOL(personal_data_is_finally_removed),
       IN_SPOOL(active_jobs_are_not_swept),
