@@ -25,7 +25,7 @@ static char dir[TEMP_DIR_BYTES];
 static int dirfd_ = -1, listen_fd = -1;
 static int port;
 static struct dx_config *config;
-static struct dx_spool spool = {-1, -1};
+static struct dx_spool spool = {.dirfd = -1, .history_dirfd = -1};
 static struct dx_http *http;
 static struct dx_engine *engine;
 static int stop_ends[2]; /* readable: docextractd is to stop */

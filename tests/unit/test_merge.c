@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "lib/base/fs.h"
+#include "lib/base/log.h"
 #include "lib/base/policy.h"
 #include "lib/print/print_job.h"
 #include "lib/spool/merge.h"
@@ -185,9 +186,15 @@ int __wrap_unlinkat(int fd, const char *name, int flags)
   return __real_unlinkat(fd, name, flags);
 }
 
+static int link_errno; /* 0: links are supported */
+
 int __wrap_symlinkat(const char *text, int fd, const char *name)
 {
   step();
+  if (link_errno != 0) {
+    errno = link_errno;
+    return -1;
+  }
   return __real_symlinkat(text, fd, name);
 }
 
@@ -207,6 +214,7 @@ static int start(void **state)
   (void)state;
   next_key = KEY;
   next_uuid = NULL;
+  link_errno = 0;
   if (temp_dir_make(dir) < 0)
     return -1;
   return dx_spool_open(dir, &spool, &err) == DX_OK ? 0 : -1;
@@ -615,6 +623,37 @@ static void it_is_as_new_when_the_record_is_gone(void **state)
   assert_true(is_new_job(KEY_2));
 }
 
+static size_t warnings;
+
+static void count_warnings(enum dx_log_level level, const char *line)
+{
+  if (level >= DX_LOG_WARNING)
+    warnings += strstr(line, "symbolic links") != NULL;
+}
+
+static void without_links_only_the_recognition_is_lost(void **state)
+{
+  static const int errors[] = {EPERM, EOPNOTSUPP};
+  size_t i;
+
+  (void)state;
+  dx_log_to(count_warnings);
+  for (i = 0; i < 2; i++) {
+    warnings = 0;
+    link_errno = errors[i];
+    make_sent_again();
+    assert_true(is_new_job(KEY_2));
+    assert_int_equal(warnings, 1);
+    assert_int_equal(stop(state), 0);
+    assert_int_equal(start(state), 0);
+  }
+  dx_log_to(NULL);
+  link_errno = EIO;
+  next_uuid = UUID;
+  commit("A", "first");
+  assert_int_equal(take_receipt(), DX_E_IO);
+}
+
 static size_t count_aliases(void)
 {
   char *names = dx_fs_names(spool.dirfd, "aliases", dx_is_key, &err);
@@ -717,6 +756,8 @@ int main(void)
                                       stop),
       cmocka_unit_test_setup_teardown(it_is_as_new_when_the_record_is_gone,
                                       start, stop),
+      cmocka_unit_test_setup_teardown(
+          without_links_only_the_recognition_is_lost, start, stop),
       cmocka_unit_test_setup_teardown(aliases_go_with_the_next_sweep, start,
                                       stop),
       cmocka_unit_test_setup_teardown(each_print_job_is_listed_once, start,
