@@ -397,15 +397,19 @@ static int todocextract_run(struct job *job, int from)
 }
 
 /* Reads all of the input before it exits, so that cupsd shows this message, not
- * that of a failed filter. The warning is for the log. */
+ * that of a failed filter. The warning is for the log. A filter cannot read the
+ * language of docextractd; cupsd gives it that of the user. */
 static int refuse_queue(int from)
 {
+  enum dx_language language = DX_LANGUAGE_AUTO;
   struct dx_config *config = NULL;
   char bytes[4096], text[DX_SENTENCE_BYTES];
   struct dx_err err;
 
   if (dx_config_load(dx_config_path(), &config, &err) == DX_OK)
-    dx_language_use(config->language);
+    language = config->language;
+  dx_language_use(language != DX_LANGUAGE_AUTO ? language
+                                               : dx_language_of_user());
   dx_config_free(&config);
   (void)dx_translate(DX_SAY_ELSEWHERE, text, sizeof(text));
   (void)fprintf(stderr,

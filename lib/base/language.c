@@ -96,15 +96,17 @@ static void translation_capitalize(char *text)
     text[0] = (char)toupper((unsigned char)text[0]);
 }
 
-/* A number, the name of a print job, or a name in quotes. */
+/* A number, also in hexadecimal, the name of a print job, or a name in quotes.
+ */
 static bool translation_is_name(const char *text, size_t len)
 {
   char last = text[len - 1];
 
   if (text[0] == '\'')
     return len > 2 && memchr(text + 1, '\'', len - 1) == text + len - 1;
-  return (isdigit((unsigned char)last) || last == '%') &&
-         memchr(text, ' ', len) == NULL;
+  return strspn(text, "0123456789ABCDEF") >= len ||
+         ((isdigit((unsigned char)last) || last == '%') &&
+          memchr(text, ' ', len) == NULL);
 }
 
 /* Avoids most searches that would fail. */

@@ -402,6 +402,11 @@ is 'with the backend of another driver nothing is written' "$(
   echo "$? $(wc -c < "$dir/out") $(grep -c '^WARNING:.*everywhere' "$dir/err")" \
     "$(grep -c '^ERROR: .* without its driver on this computer' "$dir/err")"
 )" '1 0 1 1'
+is 'its message is in the language of the user' "$(
+  export DEVICE_URI=ipp://127.0.0.1/printers/chart LANG=de.UTF-8
+  LC_ALL='' LC_MESSAGES='' "$filter" 7 u t 1 '' < "$dir/five.pdf" 2>&1 |
+    grep -c '^ERROR: Bitte dem Administrator melden'
+)" 1
 "$filter" 7 u t 1 '' < "$dir/five.pdf" > /dev/full 2> /dev/null
 is 'a full stdout exits with 1' "$?" 1
 is 'so does a closed one' "$(

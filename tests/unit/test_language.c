@@ -162,6 +162,15 @@ static void other_sentences_are_translated(void **state)
       "to a new PDF, and print that",
       "'CaseSeparators' has no such choice",
       "document 2: refused: it is password-protected",
+      "document 2: stored",
+      "document 2: registered",
+      "document 2: uploaded",
+      "document 2: processing",
+      "document 2: complete",
+      "'a_1.json' differs from what the service sent",
+      "the chart was not extracted: it cannot be sent: no font has the "
+      "character U+FB0A; in a PDF viewer, print it to a new PDF, and print "
+      "that",
       "Print job chart-12: nothing was found in it",
       "Print job chart-12: 3 documents: 1 extracted, 1 failed, 1 refused",
       "The service rejected it. If you need help, ask your administrator.",
@@ -191,6 +200,11 @@ static void parts_are_translated_in_their_order(void **state)
   says(DX_LANGUAGE_JA, DX_SAY_HERE " (35% sent)",
        "文書はこのコンピューターにあります (35%送信済み)");
   says(DX_LANGUAGE_FR, "its end is missing", "la fin manque");
+  says(DX_LANGUAGE_DE,
+       "it cannot be sent: no font has the character U+FB0A; "
+       "print them again",
+       "es kann nicht gesendet werden – keine Schrift enthält das Zeichen "
+       "U+FB0A; bitte drucken Sie sie noch einmal");
   says(DX_LANGUAGE_ES, "It was not finished in time, and was deleted",
        "No se terminó a tiempo y se eliminó");
 }
@@ -217,8 +231,6 @@ static void unknown_parts_remain_in_english(void **state)
                    "start it",
        "Das Dokument ist auf diesem Computer; bitte dem Administrator melden – "
        "docextractd is not running; start it"},
-      {"no font has the character U+FB0A",
-       "keine Schrift enthält das Zeichen U+FB0A"},
   };
   char text[1024];
   size_t i;
