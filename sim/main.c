@@ -63,22 +63,6 @@ static void remove_data_dir(const char *path)
   (void)rmdir(path);
 }
 
-static void set_up_service(void)
-{
-  const struct sim_options *o = &sim_service.options;
-
-  sim_service.stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-  if (o->log_file != NULL &&
-      (sim_service.log_fd = open(
-           o->log_file, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600)) < 0)
-    err(EX_UNAVAILABLE, "cannot open '%s'", o->log_file);
-  if (sim_service.stop_fd < 0)
-    err(EX_UNAVAILABLE, "cannot start");
-  sim_script_load();
-  sim_token_load();
-  sim_service.data_dir = open_data_dir(o->data_dir);
-}
-
 static void listen_on(struct listener *l, const struct sim_port *port,
                       int64_t number, char *cert, char *key)
 {
@@ -163,6 +147,7 @@ static void stop_ports(void)
 
 int main(int argc, char **argv)
 {
+  const struct sim_options *o = &sim_service.options;
   struct rlimit files;
   sigset_t signals;
   int unused;
@@ -181,10 +166,19 @@ int main(int argc, char **argv)
   }
   /* Requests use OpenSSL until stop_ports() has ended them. */
   (void)OPENSSL_init_crypto(OPENSSL_INIT_NO_ATEXIT, NULL);
-  set_up_service();
+  sim_service.stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  if (o->log_file != NULL &&
+      (sim_service.log_fd = open(
+           o->log_file, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600)) < 0)
+    err(EX_UNAVAILABLE, "cannot open '%s'", o->log_file);
+  if (sim_service.stop_fd < 0)
+    err(EX_UNAVAILABLE, "cannot start");
+  sim_script_load();
+  sim_token_load();
+  sim_service.data_dir = open_data_dir(o->data_dir);
   (void)atexit(stop_ports);
   start_ports();
-  report_ready(sim_service.options.ready_file);
+  report_ready(o->ready_file);
   (void)sigwait(&signals, &unused);
   return EX_OK;
 }

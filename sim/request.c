@@ -25,21 +25,6 @@ const char *sim_request_header(const struct sim_request *r, const char *name)
   return MHD_lookup_connection_value(r->connection, MHD_HEADER_KIND, name);
 }
 
-static void request_free(struct sim_request *r)
-{
-  if (r->body_stream != NULL)
-    (void)fclose(r->body_stream);
-  if (r->upload.fd >= 0)
-    (void)close(r->upload.fd);
-  if (r->upload.tmp != NULL)
-    (void)unlink(r->upload.tmp);
-  free(r->upload.tmp);
-  free(r->body);
-  cJSON_Delete(r->names);
-  free(r->path);
-  free(r);
-}
-
 /* Starts a request whose headers have arrived. */
 static struct sim_request *request_new(const struct sim_port *port,
                                        struct MHD_Connection *connection,
@@ -300,6 +285,17 @@ void sim_request_completed(void *cls, struct MHD_Connection *connection,
   if (r == NULL)
     return;
   request_log(r, 0); /* if not logged yet: the client disconnected */
-  request_free(r);
+  if (r->body_stream != NULL)
+    (void)fclose(r->body_stream);
+  if (r->upload.fd >= 0)
+    (void)close(r->upload.fd);
+  if (r->upload.tmp != NULL)
+    (void)unlink(r->upload.tmp);
+  free(r->upload.tmp);
+  free(r->upload.refusal.body);
+  free(r->body);
+  cJSON_Delete(r->names);
+  free(r->path);
+  free(r);
   *con_cls = NULL;
 }

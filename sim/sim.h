@@ -226,18 +226,12 @@ struct sim_response {
   const char *header; /* "Name: value", or NULL */
 };
 
-/* Status 0: accepted. */
-struct sim_refusal {
-  unsigned status;
-  const char *code, *message;
-};
-
 /* An upload that is being written to disk. */
 struct sim_upload {
   int fd;    /* -1: none */
   char *tmp; /* its temporary name; NULL after the rename */
   size_t index;
-  struct sim_refusal refusal;
+  struct sim_response refusal; /* status 0: accepted */
 };
 
 struct sim_request {

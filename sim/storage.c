@@ -19,11 +19,15 @@
  * response. */
 #define DRAIN_BYTES_MAX (64u << 20)
 
-/* Refuses an upload. Worded like the errors of common object storages. */
-static void storage_refuse(struct sim_request *r, unsigned status,
+/* Worded like the errors of common object storages. */
+static void storage_refuse(struct sim_response *a, unsigned status,
                            const char *code, const char *message)
 {
-  r->upload.refusal = (struct sim_refusal){status, code, message};
+  a->status = status;
+  a->type = "application/xml";
+  a->body = sim_text("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+                     "<Error><Code>%s</Code><Message>%s</Message></Error>\n",
+                     code, message);
 }
 
 static enum sim_call storage_classify(struct sim_request *r, const char *method)
@@ -32,25 +36,12 @@ static enum sim_call storage_classify(struct sim_request *r, const char *method)
   return strcmp(method, "PUT") == 0 ? SIM_PUT : SIM_OTHER;
 }
 
-static void storage_respond(struct sim_response *a,
-                            const struct sim_refusal *refusal)
-{
-  a->status = refusal->status;
-  a->type = "application/xml";
-  a->body = sim_text("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
-                     "<Error><Code>%s</Code><Message>%s</Message></Error>\n",
-                     refusal->code, refusal->message);
-}
-
 static void storage_error(struct sim_response *a, unsigned status)
 {
-  const struct sim_refusal refusal = {
-      status, status < 500 ? "RequestError" : "InternalError",
-      "We encountered a problem. Please try again."};
-
   a->status = status;
   if (status >= 300 && status != MHD_HTTP_NOT_MODIFIED)
-    storage_respond(a, &refusal);
+    storage_refuse(a, status, status < 500 ? "RequestError" : "InternalError",
+                   "We encountered a problem. Please try again.");
 }
 
 static const char *storage_query_value(const struct sim_request *r,
@@ -72,6 +63,7 @@ static void storage_check_upload(struct sim_request *r)
                             storage_query_value(r, "X-Amz-Signature"));
   const struct sim_file *file;
   char id[SIM_ID_BYTES] = "";
+  struct sim_response *refusal = &r->upload.refusal;
   struct tm tm = {0};
 
   (void)sscanf(r->path, "/images/%26[^/]/SOURCE_FILES/%*26c_%zu", id,
@@ -80,17 +72,17 @@ static void storage_check_upload(struct sim_request *r)
   /* If the URL is the right one, we created its date and lifetime. */
   (void)strptime(date, SIM_URL_DATE, &tm);
   if (sim_request_header(r, "Authorization") != NULL)
-    storage_refuse(r, MHD_HTTP_BAD_REQUEST, "InvalidArgument",
+    storage_refuse(refusal, MHD_HTTP_BAD_REQUEST, "InvalidArgument",
                    "Only one auth mechanism allowed");
   else if (sim_request_header(r, "Content-Length") == NULL)
-    storage_refuse(r, MHD_HTTP_LENGTH_REQUIRED, "MissingContentLength",
+    storage_refuse(refusal, MHD_HTTP_LENGTH_REQUIRED, "MissingContentLength",
                    "You must provide the Content-Length HTTP header");
   else if (file == NULL || type == NULL || strcmp(file->type, type) != 0 ||
            strcmp(file->url, url) != 0)
-    storage_refuse(r, MHD_HTTP_FORBIDDEN, "SignatureDoesNotMatch",
+    storage_refuse(refusal, MHD_HTTP_FORBIDDEN, "SignatureDoesNotMatch",
                    "The request signature does not match");
   else if (sim_server_s() >= timegm(&tm) + atoll(expires))
-    storage_refuse(r, MHD_HTTP_FORBIDDEN, "AccessDenied",
+    storage_refuse(refusal, MHD_HTTP_FORBIDDEN, "AccessDenied",
                    "Request has expired");
   else
     memcpy(r->source_id, id, SIM_ID_BYTES);
@@ -100,7 +92,8 @@ static void storage_check_upload(struct sim_request *r)
 static void storage_fail_upload(struct sim_request *r)
 {
   warn("cannot store an upload");
-  storage_refuse(r, MHD_HTTP_INTERNAL_SERVER_ERROR, "InternalError",
+  storage_refuse(&r->upload.refusal, MHD_HTTP_INTERNAL_SERVER_ERROR,
+                 "InternalError",
                  "We encountered an internal error. Please try again.");
 }
 
@@ -142,26 +135,26 @@ static bool storage_receive(struct sim_request *r, const char *data, size_t len)
 static void storage_perform(struct sim_request *r, struct sim_response *a)
 {
   struct sim_upload *u = &r->upload;
-  char *path = NULL;
+  char *path;
 
   if (r->call != SIM_PUT) {
-    storage_refuse(r, MHD_HTTP_METHOD_NOT_ALLOWED, "MethodNotAllowed",
+    storage_refuse(a, MHD_HTTP_METHOD_NOT_ALLOWED, "MethodNotAllowed",
                    "The specified method is not allowed");
     a->header = "Allow: PUT";
-  } else if (u->refusal.status == 0) {
-    path = sim_text(SIM_FILE, sim_service.data_dir, r->source_id, u->index);
-    if (rename(u->tmp, path) != 0) {
-      storage_fail_upload(r);
-    } else {
-      free(u->tmp);
-      u->tmp = NULL;
-      sim_store_file_arrived(r->source_id, u->index);
-    }
-    free(path);
+    return;
   }
-  a->status = MHD_HTTP_OK;
-  if (u->refusal.status != 0)
-    storage_respond(a, &u->refusal);
+  path = sim_text(SIM_FILE, sim_service.data_dir, r->source_id, u->index);
+  if (u->refusal.status == 0 && rename(u->tmp, path) != 0) {
+    storage_fail_upload(r);
+  } else if (u->refusal.status == 0) {
+    free(u->tmp);
+    u->tmp = NULL;
+    sim_store_file_arrived(r->source_id, u->index);
+    u->refusal.status = MHD_HTTP_OK;
+  }
+  free(path);
+  *a = u->refusal;
+  u->refusal.body = NULL;
 }
 
 const struct sim_port sim_storage_port = {storage_classify, storage_begin,

@@ -94,13 +94,25 @@ const struct sim_file *sim_store_file(const char *id, size_t n)
   return src != NULL && n >= 1 && n <= src->n_files ? &src->files[n - 1] : NULL;
 }
 
-/* Only this thread changes a source whose files have all arrived. */
-static void source_read_files(struct source *src)
+void sim_store_file_arrived(const char *id, size_t n)
 {
   int64_t arrived_at_ms = sim_now_ms();
-  cJSON *cases = cJSON_CreateArray();
-  bool good = true;
+  bool is_last = false, good = true;
+  struct source *src;
+  cJSON *cases;
 
+  (void)pthread_mutex_lock(&store_lock);
+  src = store_find_source(id);
+  /* PUT is idempotent: if a file arrives again, nothing changes. */
+  if (!src->files[n - 1].arrived) {
+    src->files[n - 1].arrived = true;
+    is_last = ++src->n_arrived == src->n_files;
+  }
+  (void)pthread_mutex_unlock(&store_lock);
+  if (!is_last)
+    return;
+  /* Only this thread changes a source whose files have all arrived. */
+  cases = cJSON_CreateArray();
   for (size_t i = 0; good && i < src->n_files; i++) {
     char *path = sim_text(SIM_FILE, sim_service.data_dir, src->id, i + 1);
 
@@ -112,23 +124,6 @@ static void source_read_files(struct source *src)
   src->unreadable = !good;
   src->arrived_at_ms = arrived_at_ms;
   (void)pthread_mutex_unlock(&store_lock);
-}
-
-void sim_store_file_arrived(const char *id, size_t n)
-{
-  struct source *src;
-  bool is_last = false;
-
-  (void)pthread_mutex_lock(&store_lock);
-  src = store_find_source(id);
-  /* PUT is idempotent: if a file arrives again, nothing changes. */
-  if (!src->files[n - 1].arrived) {
-    src->files[n - 1].arrived = true;
-    is_last = ++src->n_arrived == src->n_files;
-  }
-  (void)pthread_mutex_unlock(&store_lock);
-  if (is_last)
-    source_read_files(src);
 }
 
 static bool source_is_processed(const struct source *src, int64_t more_ms)
