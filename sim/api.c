@@ -142,26 +142,14 @@ static size_t api_read_types(const cJSON *files, const char *types[FILES_MAX])
   return n;
 }
 
-static cJSON *api_upload_url(const struct sim_request *r, const cJSON *file,
-                             size_t n)
-{
-  const struct sim_file *stored = sim_store_file(r->source_id, n);
-  cJSON *entry = cJSON_CreateObject();
-
-  (void)cJSON_AddStringToObject(entry, "url", stored->url);
-  (void)cJSON_AddStringToObject(entry, "object_name", stored->object);
-  (void)cJSON_AddStringToObject(entry, "file_name",
-                                sim_text_of(file, "file_name"));
-  return entry;
-}
-
 static void api_create(struct sim_request *r, struct sim_response *a)
 {
   const char *type = sim_request_header(r, "Content-Type");
   const char *types[FILES_MAX];
   size_t n_files, n = 0;
   const cJSON *files, *file;
-  cJSON *json = NULL, *results, *urls;
+  const struct sim_file *stored;
+  cJSON *json = NULL, *results, *urls, *url;
 
   if (r->bytes > BODY_BYTES_MAX) {
     api_error(a, MHD_HTTP_CONTENT_TOO_LARGE);
@@ -182,9 +170,15 @@ static void api_create(struct sim_request *r, struct sim_response *a)
     urls = cJSON_AddArrayToObject(results, "upload_urls");
     cJSON_ArrayForEach(file, files)
     {
-      (void)cJSON_AddItemToArray(urls, api_upload_url(r, file, ++n));
-      (void)cJSON_AddItemToArray(
-          r->names, cJSON_CreateString(sim_text_of(file, "file_name")));
+      const char *name = sim_text_of(file, "file_name");
+
+      stored = sim_store_file(r->source_id, ++n);
+      url = cJSON_CreateObject();
+      (void)cJSON_AddStringToObject(url, "url", stored->url);
+      (void)cJSON_AddStringToObject(url, "object_name", stored->object);
+      (void)cJSON_AddStringToObject(url, "file_name", name);
+      (void)cJSON_AddItemToArray(urls, url);
+      (void)cJSON_AddItemToArray(r->names, cJSON_CreateString(name));
     }
     api_succeed(r, a, MHD_HTTP_CREATED, results);
   }

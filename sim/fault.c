@@ -243,32 +243,16 @@ static void edit_expand(FILE *out, const char *text, const char *body,
   }
 }
 
-static void edit_substitute(const regex_t *regex, const char *text, char **body)
-{
-  regmatch_t groups[GROUPS_MAX];
-  char *edited = NULL;
-  size_t len;
-  FILE *out;
-
-  if (regexec(regex, *body, GROUPS_MAX, groups, 0) != 0)
-    return;
-  out = sim_new(open_memstream(&edited, &len));
-  (void)fwrite(*body, 1, (size_t)groups[0].rm_so, out);
-  edit_expand(out, text, *body, groups);
-  (void)fputs(*body + groups[0].rm_eo, out);
-  (void)fclose(out);
-  free(*body);
-  *body = edited;
-}
-
 bool sim_fault_edit(const char *edit, char **body)
 {
   const char slash[] = {*edit, '\0'};
   char *copy = sim_new(strdup(edit));
-  char *rest = copy;
-  const char *pattern;
-  const char *text;
+  char *rest = copy, *edited = NULL;
+  const char *pattern, *text;
+  regmatch_t groups[GROUPS_MAX];
   regex_t regex;
+  size_t len;
+  FILE *out;
   bool valid;
 
   (void)strsep(&rest, slash); /* the empty text before the first slash */
@@ -276,8 +260,16 @@ bool sim_fault_edit(const char *edit, char **body)
   text = strsep(&rest, slash);
   valid = rest != NULL && *rest == '\0' &&
           regcomp(&regex, pattern, REG_EXTENDED) == 0;
-  if (valid && body != NULL && *body != NULL)
-    edit_substitute(&regex, text, body);
+  if (valid && body != NULL && *body != NULL &&
+      regexec(&regex, *body, GROUPS_MAX, groups, 0) == 0) {
+    out = sim_new(open_memstream(&edited, &len));
+    (void)fwrite(*body, 1, (size_t)groups[0].rm_so, out);
+    edit_expand(out, text, *body, groups);
+    (void)fputs(*body + groups[0].rm_eo, out);
+    (void)fclose(out);
+    free(*body);
+    *body = edited;
+  }
   if (valid)
     regfree(&regex);
   free(copy);

@@ -50,19 +50,6 @@ static char *open_data_dir(const char *dir)
   return path;
 }
 
-static void remove_data_dir(const char *path)
-{
-  DIR *d = opendir(path);
-  const struct dirent *e;
-
-  if (d == NULL)
-    return;
-  while ((e = readdir(d)) != NULL)
-    (void)unlinkat(dirfd(d), e->d_name, 0);
-  (void)closedir(d);
-  (void)rmdir(path);
-}
-
 static void listen_on(struct listener *l, const struct sim_port *port,
                       int64_t number, char *cert, char *key)
 {
@@ -132,6 +119,8 @@ static void report_ready(const char *path)
 static void stop_ports(void)
 {
   const struct sim_options *o = &sim_service.options;
+  const struct dirent *entry;
+  DIR *dir;
 
   if (o->ready_file != NULL && api.daemon != NULL)
     (void)unlink(o->ready_file);
@@ -141,8 +130,14 @@ static void stop_ports(void)
     MHD_stop_daemon(api.daemon);
   if (storage.daemon != NULL)
     MHD_stop_daemon(storage.daemon);
-  if (sim_service.data_dir != NULL && o->data_dir == NULL)
-    remove_data_dir(sim_service.data_dir);
+  if (sim_service.data_dir == NULL || o->data_dir != NULL)
+    return;
+  dir = opendir(sim_service.data_dir);
+  while (dir != NULL && (entry = readdir(dir)) != NULL)
+    (void)unlinkat(dirfd(dir), entry->d_name, 0);
+  if (dir != NULL)
+    (void)closedir(dir);
+  (void)rmdir(sim_service.data_dir);
 }
 
 int main(int argc, char **argv)

@@ -25,29 +25,21 @@ const char *sim_request_header(const struct sim_request *r, const char *name)
   return MHD_lookup_connection_value(r->connection, MHD_HEADER_KIND, name);
 }
 
-/* Starts a request whose headers have arrived. */
-static struct sim_request *request_new(const struct sim_port *port,
-                                       struct MHD_Connection *connection,
-                                       const char *url, const char *method)
-{
-  struct sim_request *r = sim_new(calloc(1, sizeof(*r)));
-
-  r->port = port;
-  r->connection = connection;
-  r->at_ms = sim_now_ms();
-  r->upload.fd = -1;
-  r->path = sim_new(strdup(url));
-  r->call = port->classify(r, method);
-  sim_script_next(r->call, &r->n, &r->fault);
-  port->begin(r);
-  return r;
-}
-
-static cJSON *request_log_line(const struct sim_request *r, unsigned status)
+/*
+ * Appends a line for each request, in one write(), before its response is sent,
+ * so that a client that has the response finds the line.
+ */
+static void request_log(struct sim_request *r, unsigned status)
 {
   const char *coding = sim_request_header(r, "Transfer-Encoding");
-  cJSON *line = cJSON_CreateObject();
+  cJSON *line;
+  char *json, *text;
+  size_t len;
 
+  if (sim_service.log_fd < 0 || r->logged)
+    return;
+  r->logged = true;
+  line = cJSON_CreateObject();
   (void)cJSON_AddNumberToObject(line, "t", (double)r->at_ms / 1000);
   (void)cJSON_AddStringToObject(line, "call", sim_call_words[r->call]);
   (void)cJSON_AddNumberToObject(line, "n", (double)r->n);
@@ -70,23 +62,6 @@ static cJSON *request_log_line(const struct sim_request *r, unsigned status)
                               sim_request_header(r, "Expect") != NULL);
   (void)cJSON_AddBoolToObject(
       line, "chunked", coding != NULL && strcasecmp(coding, "chunked") == 0);
-  return line;
-}
-
-/*
- * Appends a line for each request, in one write(), before its response is sent,
- * so that a client that has the response finds the line.
- */
-static void request_log(struct sim_request *r, unsigned status)
-{
-  cJSON *line;
-  char *json, *text;
-  size_t len;
-
-  if (sim_service.log_fd < 0 || r->logged)
-    return;
-  r->logged = true;
-  line = request_log_line(r, status);
   json = sim_new(cJSON_PrintUnformatted(line));
   text = sim_text("%s\n", json);
   len = strlen(text);
@@ -112,47 +87,21 @@ static void request_wait(const struct sim_request *r, int64_t ms,
 }
 
 /* A body that is cut off halfway, or sent byte by byte. */
-struct slow_body {
-  const struct sim_request *request;
-  int64_t drip_ms; /* 0: it is cut off */
-  size_t len;
-  char data[];
-};
-
 static ssize_t response_send_slowly(void *cls, uint64_t pos, char *buf,
                                     size_t max)
 {
-  const struct slow_body *b = cls;
-  size_t n = b->len / 2 - (size_t)pos;
+  const struct sim_request *r = cls;
+  size_t n = strlen(r->sent) / 2 - (size_t)pos;
 
-  if (b->drip_ms > 0) {
-    request_wait(b->request, b->drip_ms, true);
+  if (r->fault.arg[SIM_ACT_DRIP] != NULL) {
+    request_wait(r, sim_fault_number(&r->fault, SIM_ACT_DRIP), true);
     n = 1;
   } else if (n == 0) {
     return MHD_CONTENT_READER_END_WITH_ERROR;
   }
   n = n < max ? n : max;
-  memcpy(buf, b->data + pos, n);
+  memcpy(buf, r->sent + pos, n);
   return (ssize_t)n;
-}
-
-static struct MHD_Response *response_new(const struct sim_request *r,
-                                         const char *body)
-{
-  size_t len = body == NULL ? 0 : strlen(body);
-  struct slow_body *b;
-
-  if (body == NULL || (r->fault.arg[SIM_ACT_DRIP] == NULL &&
-                       r->fault.arg[SIM_ACT_SHORT] == NULL))
-    return MHD_create_response_from_buffer(len, (void *)(uintptr_t)body,
-                                           MHD_RESPMEM_MUST_COPY);
-  b = sim_new(malloc(sizeof(*b) + len));
-  b->request = r;
-  b->drip_ms = sim_fault_number(&r->fault, SIM_ACT_DRIP);
-  b->len = len;
-  memcpy(b->data, body, len);
-  return MHD_create_response_from_callback(len, 4096, response_send_slowly, b,
-                                           free);
 }
 
 /* Adds "Name: value"; adds nothing if `text` is NULL or "". */
@@ -168,28 +117,6 @@ static void response_add_header(struct MHD_Response *response, const char *text)
     (void)MHD_add_response_header(response, name, value + 2);
   }
   free(name);
-}
-
-static void response_add_headers(const struct sim_request *r,
-                                 const struct sim_response *a,
-                                 struct MHD_Response *response)
-{
-  const char *const *arg = r->fault.arg;
-  const char *status = arg[SIM_ACT_STATUS] != NULL ? arg[SIM_ACT_STATUS]
-                                                   : arg[SIM_ACT_AFTER_STATUS];
-  time_t now = (time_t)sim_server_s();
-  struct tm tm;
-  char date[64];
-
-  (void)strftime(date, sizeof(date), "Date: %a, %d %b %Y %H:%M:%S GMT",
-                 gmtime_r(&now, &tm));
-  response_add_header(response, date);
-  if (a->type != NULL)
-    (void)MHD_add_response_header(response, "Content-Type", a->type);
-  response_add_header(response, a->header);
-  if (status != NULL)
-    response_add_header(response, status + strspn(status, "0123456789 "));
-  response_add_header(response, arg[SIM_ACT_HEADER]);
 }
 
 /* Replaces the response of the call, or parts of it, as the script
@@ -228,7 +155,13 @@ static void response_apply_fault(const struct sim_request *r,
 static enum MHD_Result request_respond(struct sim_request *r)
 {
   const char *const *arg = r->fault.arg;
+  const char *status = arg[SIM_ACT_STATUS] != NULL ? arg[SIM_ACT_STATUS]
+                                                   : arg[SIM_ACT_AFTER_STATUS];
   struct sim_response a = {0};
+  char date[64];
+  struct tm tm;
+  time_t now;
+  size_t len;
   struct MHD_Response *response;
   enum MHD_Result result;
 
@@ -245,9 +178,25 @@ static enum MHD_Result request_respond(struct sim_request *r)
     request_log(r, 0);
     return MHD_NO; /* closes the connection */
   }
-  response = sim_new(response_new(r, a.body));
-  free(a.body);
-  response_add_headers(r, &a, response);
+  r->sent = a.body;
+  len = a.body == NULL ? 0 : strlen(a.body);
+  if (len > 0 && (arg[SIM_ACT_DRIP] != NULL || arg[SIM_ACT_SHORT] != NULL))
+    response = MHD_create_response_from_callback(len, 4096,
+                                                 response_send_slowly, r, NULL);
+  else
+    response =
+        MHD_create_response_from_buffer(len, r->sent, MHD_RESPMEM_PERSISTENT);
+  response = sim_new(response);
+  now = (time_t)sim_server_s();
+  (void)strftime(date, sizeof(date), "Date: %a, %d %b %Y %H:%M:%S GMT",
+                 gmtime_r(&now, &tm));
+  response_add_header(response, date);
+  if (a.type != NULL)
+    (void)MHD_add_response_header(response, "Content-Type", a.type);
+  response_add_header(response, a.header);
+  if (status != NULL)
+    response_add_header(response, status + strspn(status, "0123456789 "));
+  response_add_header(response, arg[SIM_ACT_HEADER]);
   request_log(r, a.status);
   result = MHD_queue_response(r->connection, a.status, response);
   MHD_destroy_response(response);
@@ -263,8 +212,16 @@ enum MHD_Result sim_request_handle(void *cls, struct MHD_Connection *connection,
   size_t n = *len;
 
   (void)version;
-  if (r == NULL) {
-    *con_cls = r = request_new(cls, connection, url, method);
+  if (r == NULL) { /* its headers have arrived */
+    *con_cls = r = sim_new(calloc(1, sizeof(*r)));
+    r->port = cls;
+    r->connection = connection;
+    r->at_ms = sim_now_ms();
+    r->upload.fd = -1;
+    r->path = sim_new(strdup(url));
+    r->call = r->port->classify(r, method);
+    sim_script_next(r->call, &r->n, &r->fault);
+    r->port->begin(r);
     return r->respond_now ? request_respond(r) : MHD_YES;
   }
   if (n == 0)
@@ -294,6 +251,7 @@ void sim_request_completed(void *cls, struct MHD_Connection *connection,
   free(r->upload.tmp);
   free(r->upload.refusal.body);
   free(r->body);
+  free(r->sent);
   cJSON_Delete(r->names);
   free(r->path);
   free(r);

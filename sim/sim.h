@@ -255,6 +255,7 @@ struct sim_request {
   char *body;
   size_t body_len;
   struct sim_upload upload; /* put */
+  char *sent;               /* the body of the response; or NULL */
 };
 
 /* The differences between the two ports. */

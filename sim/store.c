@@ -7,10 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <time.h>
-
-#define TOKEN_BYTES 16
 
 struct source {
   struct source *next;
@@ -33,39 +30,31 @@ char *sim_store_url(const char *path, const char *date, const char *expires,
                   sim_service.storage_url, path, date, expires, signature);
 }
 
-/* The signature is random: a URL is valid if it was given out. */
-static char *store_new_url(const char *object)
-{
-  time_t now = (time_t)sim_server_s();
-  unsigned char token[TOKEN_BYTES] = {0};
-  char date[32], expires[24], hex[2 * TOKEN_BYTES + 1];
-  char *path = sim_text("/%s", object), *url;
-  struct tm tm;
-
-  (void)!getrandom(token, sizeof(token), 0);
-  for (size_t i = 0; i < TOKEN_BYTES; i++)
-    (void)snprintf(hex + 2 * i, 3, "%02x", token[i]);
-  (void)strftime(date, sizeof(date), SIM_URL_DATE, gmtime_r(&now, &tm));
-  (void)snprintf(expires, sizeof(expires), "%lld",
-                 (long long)sim_service.options.url_lifetime_s);
-  url = sim_store_url(path, date, expires, hex);
-  free(path);
-  return url;
-}
-
 void sim_store_create(const char *const *types, size_t n,
                       char ret_id[SIM_ID_BYTES])
 {
   struct source *src =
       sim_new(calloc(1, sizeof(*src) + n * sizeof(src->files[0])));
+  time_t now = (time_t)sim_server_s();
+  char date[32], expires[24];
+  struct tm tm;
 
   src->n_files = n;
   sim_id_new(src->id);
+  (void)strftime(date, sizeof(date), SIM_URL_DATE, gmtime_r(&now, &tm));
+  (void)snprintf(expires, sizeof(expires), "%lld",
+                 (long long)sim_service.options.url_lifetime_s);
   for (size_t i = 0; i < n; i++) {
+    char *path =
+        sim_text("/images/%s/SOURCE_FILES/%s_%zu", src->id, src->id, i + 1);
+    /* Random: a URL is valid if it was given out. */
+    char signature[SIM_ID_BYTES];
+
+    sim_id_new(signature);
     src->files[i].type = types[i];
-    src->files[i].object =
-        sim_text("images/%s/SOURCE_FILES/%s_%zu", src->id, src->id, i + 1);
-    src->files[i].url = store_new_url(src->files[i].object);
+    src->files[i].object = sim_new(strdup(path + 1));
+    src->files[i].url = sim_store_url(path, date, expires, signature);
+    free(path);
   }
   memcpy(ret_id, src->id, SIM_ID_BYTES);
   (void)pthread_mutex_lock(&store_lock);
@@ -133,44 +122,38 @@ static bool source_is_processed(const struct source *src, int64_t more_ms)
              src->arrived_at_ms + sim_service.options.source_time_ms + more_ms;
 }
 
-static cJSON *source_describe(const struct source *src, const char *word)
-{
-  cJSON *json = cJSON_CreateObject();
-  cJSON *ids;
-  const cJSON *result;
-
-  if (word == NULL)
-    word = src->n_arrived < src->n_files  ? "pending_upload"
-           : !source_is_processed(src, 0) ? "processing"
-           : src->unreadable              ? "failed"
-                                          : "complete";
-  ids =
-      strcmp(word, "complete") == 0 ? cJSON_CreateArray() : cJSON_CreateNull();
-  if (cJSON_IsArray(ids)) {
-    cJSON_ArrayForEach(result, src->cases)
-    {
-      (void)cJSON_AddItemToArray(
-          ids, cJSON_Duplicate(cJSON_GetObjectItem(result, "id"), 0));
-    }
-  }
-  (void)cJSON_AddStringToObject(json, "id", src->id);
-  (void)cJSON_AddStringToObject(json, "status", word);
-  (void)cJSON_AddNumberToObject(json, "expected_file_count",
-                                (double)src->n_files);
-  (void)cJSON_AddNumberToObject(json, "uploaded_file_count",
-                                (double)src->n_arrived);
-  (void)cJSON_AddItemToObject(json, "case_ids", ids);
-  return json;
-}
-
 cJSON *sim_store_source(const char *id, const char *word)
 {
   const struct source *src;
-  cJSON *json;
+  const cJSON *result;
+  cJSON *json = NULL, *ids;
 
   (void)pthread_mutex_lock(&store_lock);
   src = store_find_source(id);
-  json = src == NULL ? NULL : source_describe(src, word);
+  if (src != NULL) {
+    json = cJSON_CreateObject();
+    if (word == NULL)
+      word = src->n_arrived < src->n_files  ? "pending_upload"
+             : !source_is_processed(src, 0) ? "processing"
+             : src->unreadable              ? "failed"
+                                            : "complete";
+    (void)cJSON_AddStringToObject(json, "id", src->id);
+    (void)cJSON_AddStringToObject(json, "status", word);
+    (void)cJSON_AddNumberToObject(json, "expected_file_count",
+                                  (double)src->n_files);
+    (void)cJSON_AddNumberToObject(json, "uploaded_file_count",
+                                  (double)src->n_arrived);
+    if (strcmp(word, "complete") != 0) {
+      (void)cJSON_AddNullToObject(json, "case_ids");
+    } else {
+      ids = cJSON_AddArrayToObject(json, "case_ids");
+      cJSON_ArrayForEach(result, src->cases)
+      {
+        (void)cJSON_AddItemToArray(
+            ids, cJSON_Duplicate(cJSON_GetObjectItem(result, "id"), 0));
+      }
+    }
+  }
   (void)pthread_mutex_unlock(&store_lock);
   return json;
 }

@@ -385,7 +385,7 @@ test_storage()
   put "$url" "$dir/chart.pdf" image/png
   is 'a different Content-Type: 403' "$status" 403
   contains 'with the reason' "$body" '<Code>SignatureDoesNotMatch</Code>'
-  put "${url%?}$(tr 0-9a-f 1-9a-f0 <<< "${url: -1}")" "$dir/chart.pdf"
+  put "${url%?}$(tr 0-9A-Z 1-9A-Z0 <<< "${url: -1}")" "$dir/chart.pdf"
   is 'a forged signature: 403' "$status" 403
   put "${url/Expires=900/Expires=90000}" "$dir/chart.pdf"
   contains 'an extended lifetime: 403' "$status $body" '403 <?xml'
