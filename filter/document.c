@@ -59,16 +59,6 @@ static enum dx_reason document_picture(const unsigned char *bytes, size_t len,
   return reason;
 }
 
-static enum dx_reason document_text(const unsigned char *bytes, size_t len,
-                                    const struct pdf_task *task,
-                                    struct pdf_done *ret_done)
-{
-  if (memchr(bytes, '\0', len) != NULL) /* not in text; see mime.h */
-    return DX_REASON_TYPE;
-  return task->text->to_pdf(bytes, len, task->options, task->spare_fd,
-                            ret_done);
-}
-
 enum dx_reason document_convert(const struct pdf_task *task,
                                 struct pdf_done *ret_done)
 {
@@ -85,8 +75,11 @@ enum dx_reason document_convert(const struct pdf_task *task,
   bytes = dx_fs_map(task->in_fd, &len);
   if (bytes == NULL)
     return DX_REASON_TROUBLE;
-  if (is_text)
-    reason = document_text(bytes, len, task, ret_done);
+  if (is_text && memchr(bytes, '\0', len) != NULL) /* not in text; see mime.h */
+    reason = DX_REASON_TYPE;
+  else if (is_text)
+    reason =
+        task->text->to_pdf(bytes, len, task->options, task->spare_fd, ret_done);
   else if (is_tiff)
     reason = image_pdf_make(task, bytes, len, image_pdf_tiff, ret_done);
   else if (strcmp(task->type, DX_MIME_GIF) == 0)

@@ -198,29 +198,6 @@ void image_pdf_end_page(struct image_pdf *pdf)
 
 /* ---- the whole ---- */
 
-static void image_pdf_end(struct image_pdf *pdf)
-{
-  struct dx_buf text = {0};
-  size_t root;
-  int64_t table;
-
-  dx_buf_printf(&pdf->dict, "/Type/Pages/Count %zu/Kids[%s]", pdf->pages,
-                dx_buf_text(&pdf->kids));
-  dx_buf_printf(&pdf->dict, "/Type/Catalog/Pages %zu 0 R",
-                image_pdf_put(pdf, NULL, 0));
-  root = image_pdf_put(pdf, NULL, 0);
-  table = pdf->size;
-  dx_buf_printf(&text,
-                "xref\n0 %zu\n0000000000 65535 f \n%s"
-                "trailer\n<</Size %zu/Root %zu 0 R>>\nstartxref\n%" PRId64
-                "\n%%%%EOF\n",
-                root + 1, dx_buf_text(&pdf->offsets), root + 1, root, table);
-  pdf->failed = pdf->failed || pdf->image.failed || pdf->offsets.failed ||
-                pdf->kids.failed || text.failed;
-  image_pdf_write(pdf, dx_buf_text(&text), text.len);
-  dx_buf_release(&text);
-}
-
 enum dx_reason image_pdf_make(const struct pdf_task *task,
                               const unsigned char *bytes, size_t len,
                               image_pdf_source *source,
@@ -233,15 +210,30 @@ enum dx_reason image_pdf_make(const struct pdf_task *task,
                           .number = 1,
                           .why = "its image ends early or cannot be read"};
   enum dx_reason reason = DX_REASON_TROUBLE;
+  struct dx_buf table = {0};
+  size_t root;
 
   image_pdf_write(&pdf, head, sizeof(head) - 1);
   if (deflateInit(&pdf.z, Z_BEST_SPEED) == Z_OK)
     reason = source(&pdf);
   if (reason == DX_REASON_NONE && pdf.pages == 0)
     reason = DX_REASON_NO_PAGES;
-  if (reason == DX_REASON_NONE)
-    image_pdf_end(&pdf);
-  if (pdf.failed)
+  if (reason == DX_REASON_NONE) {
+    dx_buf_printf(&pdf.dict, "/Type/Pages/Count %zu/Kids[%s]", pdf.pages,
+                  dx_buf_text(&pdf.kids));
+    dx_buf_printf(&pdf.dict, "/Type/Catalog/Pages %zu 0 R",
+                  image_pdf_put(&pdf, NULL, 0));
+    root = image_pdf_put(&pdf, NULL, 0);
+    dx_buf_printf(&table,
+                  "xref\n0 %zu\n0000000000 65535 f \n%s"
+                  "trailer\n<</Size %zu/Root %zu 0 R>>\nstartxref\n%" PRId64
+                  "\n%%%%EOF\n",
+                  root + 1, dx_buf_text(&pdf.offsets), root + 1, root,
+                  pdf.size);
+    image_pdf_write(&pdf, dx_buf_text(&table), table.len);
+  }
+  if (pdf.failed || pdf.image.failed || pdf.offsets.failed || pdf.kids.failed ||
+      table.failed)
     reason = DX_REASON_TROUBLE;
   *ret_done = (struct pdf_done){.pages = (int)pdf.pages, .page = pdf.number};
   if (reason == DX_REASON_DAMAGED)
@@ -251,5 +243,6 @@ enum dx_reason image_pdf_make(const struct pdf_task *task,
   dx_buf_release(&pdf.image);
   dx_buf_release(&pdf.offsets);
   dx_buf_release(&pdf.kids);
+  dx_buf_release(&table);
   return reason;
 }

@@ -85,14 +85,6 @@ static bool set_ranges(const char *text, struct options *options)
   return false;
 }
 
-static bool set_page_set(const char *text, struct options *options)
-{
-  options->no_even = text != NULL && strcasecmp(text, "odd") == 0;
-  options->no_odd = text != NULL && strcasecmp(text, "even") == 0;
-  return text == NULL || options->no_even || options->no_odd ||
-         strcasecmp(text, "all") == 0;
-}
-
 const char *options_choosing(const struct options *options)
 {
   bool set = options->no_even || options->no_odd;
@@ -169,7 +161,7 @@ const char *options_read(const char *ppd_path, const char *text,
                          struct options *ret_options)
 {
   const ppd_choice_t *grouping;
-  const char *wrong = NULL;
+  const char *wrong = NULL, *page_set;
   cups_option_t *list = NULL;
   ppd_file_t *ppd;
   int count;
@@ -193,7 +185,11 @@ const char *options_read(const char *ppd_path, const char *text,
     ret_options->together = strcasecmp(grouping->choice, "Together") == 0;
   if (!set_ranges(cupsGetOption("page-ranges", count, list), ret_options))
     wrong = "'page-ranges' is not a list of pages";
-  if (!set_page_set(cupsGetOption("page-set", count, list), ret_options))
+  page_set = cupsGetOption("page-set", count, list);
+  ret_options->no_even = page_set != NULL && strcasecmp(page_set, "odd") == 0;
+  ret_options->no_odd = page_set != NULL && strcasecmp(page_set, "even") == 0;
+  if (page_set != NULL && !ret_options->no_even && !ret_options->no_odd &&
+      strcasecmp(page_set, "all") != 0)
     wrong = "'page-set' has no such choice";
   options_set_text(ppd, count, list, &ret_options->text);
   cupsFreeOptions(count, list);

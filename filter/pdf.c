@@ -34,9 +34,10 @@ struct pdf_work {
   size_t len;
   const struct pdf_task *task;
   bool ours;
-  struct dx_buf pages; /* flatten_page, those that were chosen */
-  int total;           /* pages in the document */
-  int nodes;           /* of its page tree, visited so far */
+  struct flatten_page *pages; /* those that were chosen */
+  int count;
+  int total; /* pages in the document */
+  int nodes; /* of its page tree, visited so far */
   struct drawn drawn;
   struct pdf_done done;
 };
@@ -54,25 +55,10 @@ static void pdf_begin(struct pdf_work *w, int fd, bool ours,
 
 static void pdf_end(struct pdf_work *w)
 {
-  dx_buf_release(&w->pages);
+  free(w->pages);
   drawn_release(&w->drawn);
   qpdf_cleanup(&w->pdf);
   (void)munmap(w->bytes, w->len);
-}
-
-static int pdf_count(const struct pdf_work *w)
-{
-  return (int)(w->pages.len / sizeof(struct flatten_page));
-}
-
-static const struct flatten_page *pdf_page(const struct pdf_work *w, int i)
-{
-  return (const struct flatten_page *)(const void *)w->pages.data + i;
-}
-
-static qpdf_oh pdf_page_dict(const struct pdf_work *w, int i)
-{
-  return qpdf_get_object_by_id(w->pdf, pdf_page(w, i)->id, 0);
 }
 
 /*
@@ -184,7 +170,7 @@ static void pdf_copy_keys(qpdf_data pdf, qpdf_oh from, const char *const *keys,
 static enum dx_reason pdf_add_page(struct pdf_work *w, qpdf_oh page,
                                    qpdf_oh copy)
 {
-  struct flatten_page chosen = {.number = ++w->total};
+  struct flatten_page chosen = {.number = ++w->total}, *pages;
   qpdf_oh indirect, resources;
   bool is_whole;
 
@@ -204,8 +190,12 @@ static enum dx_reason pdf_add_page(struct pdf_work *w, qpdf_oh page,
   if (!is_whole)
     return pdf_refuse(w, DX_REASON_DAMAGED, chosen.number,
                       "its content is missing");
-  dx_buf_add(&w->pages, &chosen, sizeof(chosen));
-  return w->pages.failed ? DX_REASON_TROUBLE : DX_REASON_NONE;
+  pages = reallocarray(w->pages, (size_t)w->count + 1, sizeof(chosen));
+  if (pages == NULL)
+    return DX_REASON_TROUBLE;
+  w->pages = pages;
+  pages[w->count++] = chosen;
+  return DX_REASON_NONE;
 }
 
 /*
@@ -269,8 +259,8 @@ static enum dx_reason pdf_choose(struct pdf_work *w)
     reason = pdf_refuse(w, DX_REASON_DAMAGED, 0, "its list of pages is lost");
   qpdf_oh_remove_key(w->pdf, root, "/Pages"); /* there will be another one */
   qpdf_oh_release_all(w->pdf);
-  return reason == DX_REASON_NONE && w->pages.len == 0 ? DX_REASON_NO_PAGES
-                                                       : reason;
+  return reason == DX_REASON_NONE && w->count == 0 ? DX_REASON_NO_PAGES
+                                                   : reason;
 }
 
 /* ---- what the pages show ---- */
@@ -289,12 +279,10 @@ static enum dx_reason pdf_check_contents(struct pdf_work *w)
 
   w->drawn.check.left =
       DX_CONTENT_BYTES + DX_CONTENT_FACTOR * (long long)w->len;
-  for (i = 0; i < pdf_count(w) && reason == DX_REASON_NONE; i++) {
-    reason =
-        stream_whole(&w->drawn.check, pdf_page(w, i)->id, 0, STREAM_CONTENTS);
+  for (i = 0; i < w->count && reason == DX_REASON_NONE; i++) {
+    reason = stream_whole(&w->drawn.check, w->pages[i].id, 0, STREAM_CONTENTS);
     if (reason != DX_REASON_NONE)
-      reason =
-          pdf_refuse(w, reason, pdf_page(w, i)->number, w->drawn.check.why);
+      reason = pdf_refuse(w, reason, w->pages[i].number, w->drawn.check.why);
   }
   return reason;
 }
@@ -304,9 +292,9 @@ static enum dx_reason pdf_check_and_strip(struct pdf_work *w)
   enum dx_reason reason = DX_REASON_NONE;
   int i, number = 0;
 
-  for (i = 0; i < pdf_count(w) && reason == DX_REASON_NONE; i++) {
-    number = pdf_page(w, i)->number;
-    reason = drawn_page(&w->drawn, pdf_page(w, i)->id);
+  for (i = 0; i < w->count && reason == DX_REASON_NONE; i++) {
+    number = w->pages[i].number;
+    reason = drawn_page(&w->drawn, w->pages[i].id);
     if (w->len > FORGET_BYTES)
       pdf_forget(w);
   }
@@ -328,7 +316,7 @@ static enum dx_reason pdf_check_and_strip(struct pdf_work *w)
 static qpdf_oh pdf_copy_separator(const struct pdf_work *w,
                                   const struct pdf_work *separator)
 {
-  qpdf_oh page = pdf_page_dict(separator, 0);
+  qpdf_oh page = qpdf_get_object_by_id(separator->pdf, separator->pages->id, 0);
   qpdf_oh root = qpdf_get_root(separator->pdf);
   qpdf_oh none =
       qpdf_oh_parse(separator->pdf, "<</Type/Pages/Kids[]/Count 0>>");
@@ -358,7 +346,7 @@ static enum dx_reason pdf_build_tree(struct pdf_work *w, qpdf_oh separator)
       w->pdf, qpdf_oh_parse(w->pdf, "<</Type/Pages>>"));
 
   w->done.pages = 0;
-  for (i = 0; i < pdf_count(w); i++) {
+  for (i = 0; i < w->count; i++) {
     if (separator != 0 && i > 0 && i % every == 0) {
       qpdf_oh page = qpdf_oh_parse(w->pdf, "<</Type/Page>>");
 
@@ -366,7 +354,8 @@ static enum dx_reason pdf_build_tree(struct pdf_work *w, qpdf_oh separator)
       pdf_copy_keys(w->pdf, separator, pdf_own, page);
       pdf_append_page(w, tree, kids, qpdf_make_indirect_object(w->pdf, page));
     }
-    pdf_append_page(w, tree, kids, pdf_page_dict(w, i));
+    pdf_append_page(w, tree, kids,
+                    qpdf_get_object_by_id(w->pdf, w->pages[i].id, 0));
   }
   qpdf_oh_replace_key(w->pdf, tree, "/Kids", kids);
   qpdf_oh_replace_key(w->pdf, tree, "/Count",
@@ -384,22 +373,6 @@ static void pdf_progress(int percent, void *work)
   pdf_forget(work);
 }
 
-/* A deterministic /ID instead of the old one: the same document has the same
- * bytes at every attempt. */
-static enum dx_reason pdf_write(struct pdf_work *w)
-{
-  if ((qpdf_init_write(w->pdf, NULL) & QPDF_ERRORS) == 0) {
-    qpdf_set_deterministic_ID(w->pdf, QPDF_TRUE);
-    qpdf_set_preserve_encryption(w->pdf, QPDF_FALSE);
-    qpdf_set_object_stream_mode(w->pdf, qpdf_o_preserve);
-    qpdf_set_stream_data_mode(w->pdf, qpdf_s_preserve);
-    if (w->len > FORGET_BYTES)
-      qpdf_register_progress_reporter(w->pdf, pdf_progress, w);
-    (void)qpdf_write(w->pdf);
-  }
-  return pdf_reason_of(w->pdf, DX_REASON_TROUBLE);
-}
-
 /* ---- all steps ---- */
 
 /* A document that this program created has no annotations. */
@@ -412,8 +385,7 @@ static enum dx_reason pdf_prepare(struct pdf_work *w)
   if (reason == DX_REASON_NONE)
     reason = pdf_check_contents(w);
   if (reason == DX_REASON_NONE && !w->ours)
-    reason =
-        flatten_pages(w->pdf, w->task, pdf_page(w, 0), pdf_count(w), &w->done);
+    reason = flatten_pages(w->pdf, w->task, w->pages, w->count, &w->done);
   if (reason == DX_REASON_NONE)
     reason = pdf_check_and_strip(w);
   return reason;
@@ -433,15 +405,27 @@ enum dx_reason pdf_rewrite(int fd, bool ours, const struct pdf_task *task,
   reason = pdf_prepare(&w);
   if (reason == DX_REASON_NONE && separates) {
     pdf_begin(&separator, task->separator_fd, true, task);
-    if (pdf_prepare(&separator) != DX_REASON_NONE || pdf_count(&separator) != 1)
+    if (pdf_prepare(&separator) != DX_REASON_NONE || separator.count != 1)
       reason = DX_REASON_NO_SEPARATOR;
     else
       page = pdf_copy_separator(&w, &separator);
   }
   if (reason == DX_REASON_NONE)
     reason = pdf_build_tree(&w, page);
-  if (reason == DX_REASON_NONE)
-    reason = pdf_write(&w);
+  if (reason == DX_REASON_NONE) {
+    if ((qpdf_init_write(w.pdf, NULL) & QPDF_ERRORS) == 0) {
+      /* Instead of the old /ID: the same document has the same bytes at every
+       * attempt. */
+      qpdf_set_deterministic_ID(w.pdf, QPDF_TRUE);
+      qpdf_set_preserve_encryption(w.pdf, QPDF_FALSE);
+      qpdf_set_object_stream_mode(w.pdf, qpdf_o_preserve);
+      qpdf_set_stream_data_mode(w.pdf, qpdf_s_preserve);
+      if (w.len > FORGET_BYTES)
+        qpdf_register_progress_reporter(w.pdf, pdf_progress, &w);
+      (void)qpdf_write(w.pdf);
+    }
+    reason = pdf_reason_of(w.pdf, DX_REASON_TROUBLE);
+  }
   error = errno; /* isolate.c must detect ENOMEM */
   *ret_done = w.done;
   pdf_end(&w);

@@ -559,27 +559,6 @@ static enum dx_reason stream_check_content(struct stream_check *c,
                        c);
 }
 
-/* `u`, with the copy of its inline images, becomes the content. */
-static enum dx_reason stream_replace_contents(struct stream_check *c,
-                                              const struct unpacked *u,
-                                              enum stream_kind kind)
-{
-  qpdf_oh stream = qpdf_get_object_by_id(c->pdf, c->id, c->generation);
-  qpdf_oh null = qpdf_oh_new_null(c->pdf), page = stream;
-
-  dx_buf_add(&c->copy, c->copied, (size_t)(u->bytes + u->len - c->copied));
-  if (!dx_buf_ok(&c->copy))
-    return DX_REASON_TROUBLE;
-  if (kind == STREAM_CONTENTS) {
-    stream = qpdf_oh_new_stream(c->pdf);
-    qpdf_oh_replace_key(c->pdf, page, "/Contents", stream);
-  }
-  qpdf_oh_replace_stream_data(c->pdf, stream,
-                              (const unsigned char *)c->copy.data, c->copy.len,
-                              null, null);
-  return DX_REASON_NONE;
-}
-
 /* An operator may open something in one stream and close it in another, unless
  * the first ended early. */
 static enum dx_reason stream_check_contents(struct stream_check *c,
@@ -616,8 +595,23 @@ static enum dx_reason stream_check_contents(struct stream_check *c,
   }
   if (reason == DX_REASON_NONE)
     reason = stream_check_content(c, &u, 0, false);
-  if (reason == DX_REASON_NONE && (c->copy.len > 0 || c->copy.failed))
-    reason = stream_replace_contents(c, &u, kind);
+  if (reason == DX_REASON_NONE && (c->copy.len > 0 || c->copy.failed)) {
+    /* With the copy of its inline images, it becomes the content. */
+    qpdf_oh stream = qpdf_get_object_by_id(c->pdf, c->id, c->generation);
+    qpdf_oh null = qpdf_oh_new_null(c->pdf), page = stream;
+
+    dx_buf_add(&c->copy, c->copied, (size_t)(u.bytes + u.len - c->copied));
+    if (kind == STREAM_CONTENTS) {
+      stream = qpdf_oh_new_stream(c->pdf);
+      qpdf_oh_replace_key(c->pdf, page, "/Contents", stream);
+    }
+    if (dx_buf_ok(&c->copy))
+      qpdf_oh_replace_stream_data(c->pdf, stream,
+                                  (const unsigned char *)c->copy.data,
+                                  c->copy.len, null, null);
+    else
+      reason = DX_REASON_TROUBLE;
+  }
   dx_buf_release(&c->copy);
   free(u.bytes);
   return reason;

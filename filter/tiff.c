@@ -102,19 +102,6 @@ static int tiff_do_nothing(TIFF *tiff, int scheme)
   return 1;
 }
 
-/* libtiff would initialize any codec while it reads the tags, also of
- * thumbnails: all others are replaced. */
-static void tiff_disable_codecs(void)
-{
-  TIFFCodec *all = TIFFGetConfiguredCODECs(), *c;
-
-  for (c = all; c != NULL && c->name != NULL; c++)
-    if (!tiff_is_allowed(c->scheme) &&
-        TIFFFindCODEC(c->scheme)->init != tiff_do_nothing)
-      (void)TIFFRegisterCODEC(c->scheme, c->name, tiff_do_nothing);
-  _TIFFfree(all);
-}
-
 /* True if all strips or tiles are in the file. */
 static bool tiff_has_strips(struct tiff_work *w)
 {
@@ -365,12 +352,19 @@ enum dx_reason image_pdf_tiff(struct image_pdf *pdf)
 {
   struct tiff_work w = {.pdf = pdf};
   TIFFOpenOptions *options = TIFFOpenOptionsAlloc();
+  TIFFCodec *codecs = TIFFGetConfiguredCODECs(), *c;
   enum dx_reason reason = DX_REASON_DAMAGED;
   int fd = pdf->task->in_fd;
 
   if (options == NULL || lseek(fd, 0, SEEK_SET) != 0)
     return DX_REASON_TROUBLE;
-  tiff_disable_codecs();
+  /* libtiff would initialize any codec while it reads the tags, also of
+   * thumbnails: all others are replaced. */
+  for (c = codecs; c != NULL && c->name != NULL; c++)
+    if (!tiff_is_allowed(c->scheme) &&
+        TIFFFindCODEC(c->scheme)->init != tiff_do_nothing)
+      (void)TIFFRegisterCODEC(c->scheme, c->name, tiff_do_nothing);
+  _TIFFfree(codecs);
   TIFFOpenOptionsSetMaxSingleMemAlloc(options, MEMORY_MAX);
   TIFFOpenOptionsSetErrorHandlerExtR(options, tiff_count_error, &w);
   TIFFOpenOptionsSetWarningHandlerExtR(options, tiff_count_warning, &w);
