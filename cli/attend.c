@@ -12,6 +12,7 @@
 #include "lib/control/channel.h"
 #include "lib/control/start.h"
 #include "lib/spool/results.h"
+#include "lib/spool/sentence.h"
 
 #define REPEAT_MS 30000  /* between two lines of the same kind */
 #define PROGRESS_STEP 10 /* percent between two lines */
@@ -32,16 +33,8 @@ struct progress {
 static void attend_print_note(struct progress *p, const struct dx_note *note,
                               bool is_here)
 {
-  /* What follows the text of the note, or the whole sentence. */
-  static const char *const sentences[DX_NOTE_COUNT] = {
-      [DX_NOTE_UP] = "The service is reachable again",
-      [DX_NOTE_UNEXPECTED] = "; retrying",
-      [DX_NOTE_PAUSED] = "The service asked for a pause; continuing soon",
-      [DX_NOTE_TOKEN] = "; retrying with a new token",
-      [DX_NOTE_LOCAL] = "; retrying every minute, nothing is lost",
-      [DX_NOTE_LOCAL_OVER] = "Continuing"};
   int64_t now_ms = dx_monotonic_ms();
-  int64_t seconds = note->since_ms != 0 ? (now_ms - note->since_ms) / 1000 : 0;
+  char sentence[DX_SENTENCE_BYTES], elapsed[32] = "";
   int percent = note->total > 0 ? (int)(note->done * 100 / note->total) : 100;
   bool is_same = p->printed_ms != 0 && p->kind == note->kind;
 
@@ -63,15 +56,14 @@ static void attend_print_note(struct progress *p, const struct dx_note *note,
                "########################################", percent);
     else
       printf("Uploading: %d%%\n", percent);
-  } else if (note->kind == DX_NOTE_WAITING) {
-    cli_line("Waiting for extraction, %" PRId64 " s", seconds);
-  } else if (note->kind == DX_NOTE_DOWN) {
-    cli_line("The service has been unreachable for %" PRId64 " s: %s; "
-             "retrying",
-             seconds, note->text);
-  } else {
-    cli_line("%s%s", sentences[note->kind][0] == ';' ? note->text : "",
-             sentences[note->kind]);
+  } else { /* the status line of a print job, and the cause */
+    dx_wait_sentence(note->code, is_here, sentence);
+    if (note->since_ms != 0 &&
+        (note->kind == DX_NOTE_WAITING || note->kind == DX_NOTE_DOWN))
+      (void)snprintf(elapsed, sizeof(elapsed), " (%" PRId64 " s)",
+                     (now_ms - note->since_ms) / 1000);
+    cli_line("%s%s%s%s", sentence, elapsed, note->text[0] != '\0' ? ": " : "",
+             note->text);
   }
 }
 

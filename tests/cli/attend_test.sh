@@ -55,9 +55,9 @@ is 'submit: the receipt is that of the job' "${receipt%.*}" "$key"
 is 'submit: lines of progress' "$(sed 1d <<< "$out")" \
   'Uploading: 50%
 Uploading: 100%
-Waiting for extraction, 3 s
-The service has been unreachable for 7 s: cannot connect; retrying
-The service is reachable again'
+The chart is with the service; waiting for its result (3 s)
+The chart is with the service; the service does not respond, trying again (7 s): cannot connect
+The chart is on this computer'
 is 'submit: it ends with the job' "$rc" 0
 
 new_spool
@@ -100,7 +100,7 @@ play "? attend\n$(note waiting OK 0)\nhold"
 env --default-signal=INT "$program" -c "$conf" submit "$dir/a.pdf" \
   > "$dir/out" 2> "$dir/err" &
 pid=$!
-until_true says '^Waiting'
+until_true says '; waiting'
 kill -INT "$pid"
 reap
 end_play

@@ -640,7 +640,7 @@ is 'submit: an upload that is repeated does not jump back' \
   "$rc $(tail -n 1 <<< "$percents") $percents" \
   "0 100 $(sort -nu <<< "$percents")"
 is 'submit: it waits after the uploads' \
-  "$(grep -n '^Waiting\|^Uploading' <<< "$out" | grep -A 9 Waiting |
+  "$(grep -n '; waiting\|^Uploading' <<< "$out" | grep -A 9 '; waiting' |
     grep -c Uploading)" 0
 start_sim
 configure
@@ -977,16 +977,16 @@ stopped() # TEXT SIGNAL PATTERN
 start_sim --source-time 600000
 new_spool
 configure
-stopped 'SIGTERM while waiting' TERM '^Waiting for extraction'
+stopped 'SIGTERM while waiting' TERM '^The chart is with the service; waiting'
 has 'submit, SIGTERM while waiting: the journal knows the source' \
   "$(jq -r '.submissions[0].state' "$spool"/{jobs,finished}/*/job.json)" \
   'uploaded|processing'
 new_spool
-stopped 'SIGINT while waiting' INT '^Waiting for extraction'
+stopped 'SIGINT while waiting' INT '^The chart is with the service; waiting'
 
 stop_sim
 new_spool
-stopped 'nothing listens' TERM '^The service has been unreachable'
+stopped 'nothing listens' TERM '^The chart is .*; the service does not respond'
 is 'submit, nothing listens: the document is kept' \
   "$(find "$spool/jobs" "$spool/finished" -name 'document*' | wc -l)" 1
 

@@ -289,14 +289,14 @@ is_extracted() # TEXT SENT
 for signal in KILL INT; do
   fresh
   faults 'source * word processing\n'
-  begin_submit '^Waiting for extraction' "$dir/a.pdf"
+  begin_submit '^The chart is with the service; waiting' "$dir/a.pdf"
   end_submit $signal
   faults ''
   is_extracted "SIG$signal to submit" '1 1'
 done
 
 for signal in KILL TERM; do
-  for step in '^Waiting for extraction:source * word processing' \
+  for step in '^The chart is with the service; waiting:source * word processing' \
     '^Uploading:put * hang'; do
     fresh
     faults "${step#*:}\n"
@@ -314,7 +314,7 @@ done
 # The simulator gets another port, as if BaseURL had been corrected.
 stop_sim
 fresh
-begin_submit '^The service has been unreachable' "$dir/a.pdf"
+begin_submit '^The chart is .*; the service does not respond' "$dir/a.pdf"
 dx jobs --json
 is 'jobs: when a job was received, and when it is tried again' \
   "$(jq '.[0] | (.received_at[:4] == .retry_at[:4])' <<< "$out")" true
@@ -338,7 +338,7 @@ has_message() # PATTERN: in the list
 }
 fresh
 faults 'source * word processing\n'
-interrupt '^Waiting for extraction' "$dir/a.pdf"
+interrupt '^The chart is with the service; waiting' "$dir/a.pdf"
 URL=http://127.0.0.1:9 configure
 start_docextractd
 check 'a job that was sent keeps its BaseURL, and says so' \
@@ -356,7 +356,7 @@ is 'it was sent once' "$(sent)" '1 1'
 
 fresh
 faults 'source * word processing\n'
-interrupt '^Waiting for extraction' "$dir/a.pdf"
+interrupt '^The chart is with the service; waiting' "$dir/a.pdf"
 faults ''
 SERVICE=renamed configure
 start_docextractd
@@ -394,7 +394,7 @@ failed_uploaded() # KEY
 
 fresh
 faults 'source * word processing\n'
-interrupt '^Waiting for extraction' "$dir/a.pdf"
+interrupt '^The chart is with the service; waiting' "$dir/a.pdf"
 faults ''
 failed_uploaded "$key"
 retried "$key"
@@ -403,7 +403,7 @@ is 'retry: what was uploaded is asked about, not sent again' \
 
 fresh
 faults 'source * word processing\n'
-interrupt '^Waiting for extraction' "$dir/a.pdf"
+interrupt '^The chart is with the service; waiting' "$dir/a.pdf"
 faults ''
 failed_uploaded "$key"
 rm "$spool/jobs/$key"/document-*
@@ -527,7 +527,7 @@ manifest() # outcome and reason of the only one
 
 stop_sim
 fresh
-interrupt '^The service has been unreachable' "$dir/a.pdf"
+interrupt '^The chart is .*; the service does not respond' "$dir/a.pdf"
 dx cancel "${key:0:8}"
 has 'cancel: a job that waits' "$rc $out" "^0 Canceled job $key"
 has 'cancel: says that nothing was sent' "$out" '^None of .* uploaded'
@@ -546,7 +546,7 @@ is 'cancel: nothing of it is ever sent' "$(wc -l < "$dir/log")" 0
 
 fresh
 faults 'source * word processing\n'
-begin_submit '^Waiting for extraction' "$dir/a.pdf"
+begin_submit '^The chart is with the service; waiting' "$dir/a.pdf"
 dx cancel "$key"
 has 'cancel: a job that submit follows' "$rc $out" "^0 Canceled job $key"
 has 'cancel: says that the service has it' "$out" \
@@ -571,7 +571,7 @@ faults ''
 
 fresh
 faults 'source * word processing\n'
-interrupt '^Waiting for extraction' "$dir/a.pdf" "$dir/b.pdf"
+interrupt '^The chart is with the service; waiting' "$dir/a.pdf" "$dir/b.pdf"
 first=$(jq -r '.submissions[0].source_id' "$(job_dir "$key")/job.json")
 edit "$key" '.submissions[0].state = "extracted"'
 touch "$results/$first-kept.json"
@@ -598,7 +598,7 @@ is 'cancel: its document is deleted' "$(documents)" 0
 
 fresh
 faults 'source * word processing\n'
-interrupt '^Waiting for extraction' "$dir/a.pdf"
+interrupt '^The chart is with the service; waiting' "$dir/a.pdf"
 faults ''
 SERVICE=other configure
 dx cancel "$key"
