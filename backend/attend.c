@@ -102,22 +102,12 @@ static void connect_again(struct attend *a)
 
 /* ---- leaving ---- */
 
-/* True if another print job waits, in the queue or in its class. */
-static bool another_waits(const struct backend *b)
-{
-  const char *class = getenv("CLASS");
-
-  return (b->queue != NULL &&
-          dx_print_job_waits(b->queue, false, ASK_QUEUE_MS)) ||
-         (class != NULL && *class != '\0' &&
-          dx_print_job_waits(class, true, ASK_QUEUE_MS));
-}
-
 /* Repeats `leave` until `left`: docextractd ignores it until it has picked up
  * the job, and if it cannot write the journal. */
 static void leave_if_wanted(struct attend *a)
 {
   const struct backend *b = a->b;
+  const char *class = getenv("CLASS");
   struct dx_err err;
 
   if (dx_monotonic_ms() < a->leave_ms)
@@ -126,7 +116,12 @@ static void leave_if_wanted(struct attend *a)
    * would deliver the results. */
   if (b->conf->completion == DX_COMPLETION_ACCEPTED ||
       (b->conf->completion == DX_COMPLETION_AUTO && !a->leave && !a->here &&
-       a->channel.started != DX_STARTED_DEMAND && another_waits(b)))
+       a->channel.started != DX_STARTED_DEMAND &&
+       /* Another print job waits, in the queue or in its class. */
+       ((b->queue != NULL &&
+         dx_print_job_waits(b->queue, false, ASK_QUEUE_MS)) ||
+        (class != NULL && *class != '\0' &&
+         dx_print_job_waits(class, true, ASK_QUEUE_MS)))))
     a->leave = true;
   if (a->leave)
     (void)dx_channel_send(&a->channel, &err, "leave");
@@ -275,7 +270,7 @@ enum dx_code backend_attend(struct backend *b, struct dx_err *err)
   struct attend a = {.b = b, .channel = DX_CHANNEL_NONE, .here = true};
 
   b->attended = true;
-  status_stored();
+  status_say("INFO", "%s", DX_SAY_HERE);
   while (!a.over && !term_came())
     take_turn(&a);
   if (term_came() && (!a.over || b->left)) {

@@ -112,7 +112,6 @@ void status_say(const char *prefix, const char *format, ...)
 /* Reports a failure: a text for the user, a log line for the administrator. */
 void status_failure(const char *text, const char *log, ...)
     __attribute__((format(printf, 2, 3)));
-void status_stored(void); /* the chart is on this computer */
 /* here: not all documents have been uploaded. */
 void status_note(const struct dx_note *note, bool here);
 /* Reports that docextractd does not respond; NULL: it responds. */

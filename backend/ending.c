@@ -96,27 +96,9 @@ static void report_success(const struct backend *b)
   status_say("WARNING", "%s", "");
 }
 
-/*
- * Handles a SIGTERM before all documents have arrived. If the job is held or
- * its queue disabled, cupsd keeps the rest of the job only if the signal kills
- * the backend. If the job is canceled, cupsd 2.4 ends a job with several
- * documents, and frees its queue, only if the backend exits with a failure. If
- * the signal is not from cupsd, being killed would count as success.
- */
-static void leave_before_eof(struct backend *b)
-{
-  struct dx_print_job job;
-
-  if (!term_is_from_cupsd())
-    exit(CUPS_BACKEND_RETRY_CURRENT);
-  dx_print_job_ask(b->job_id, b->uuid, b->user, ASK_MS, NULL, &job);
-  if (job.answer == DX_ANSWER_CANCELED)
-    exit(CUPS_BACKEND_CANCEL);
-  term_die();
-}
-
 void backend_end(struct backend *b, enum dx_code code, const struct dx_err *err)
 {
+  struct dx_print_job job;
   int status;
 
   if (code != DX_E_STOPPED)
@@ -125,8 +107,22 @@ void backend_end(struct backend *b, enum dx_code code, const struct dx_err *err)
   /* The job was not committed: cupsd sends it again. */
   if (b->job != NULL && strncmp(b->job->path, "incoming/", 9) == 0)
     dx_spool_discard(&b->spool, &b->job);
-  if (!b->eof && term_came())
-    leave_before_eof(b);
+  /*
+   * After a SIGTERM before all documents have arrived: if the job is held or
+   * its queue disabled, cupsd keeps the rest of the job only if the signal
+   * kills the backend. If the job is canceled, cupsd 2.4 ends a job with
+   * several documents, and frees its queue, only if the backend exits with a
+   * failure. If the signal is not from cupsd, being killed would count as
+   * success.
+   */
+  if (!b->eof && term_came()) {
+    if (!term_is_from_cupsd())
+      exit(CUPS_BACKEND_RETRY_CURRENT);
+    dx_print_job_ask(b->job_id, b->uuid, b->user, ASK_MS, NULL, &job);
+    if (job.answer == DX_ANSWER_CANCELED)
+      exit(CUPS_BACKEND_CANCEL);
+    term_die();
+  }
   term_eof();
   if (code == DX_OK)
     report_success(b);

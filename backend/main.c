@@ -66,21 +66,12 @@ static void tell_no_room(const struct dx_err *err)
   status_failure(text, "%s", err->text);
 }
 
-/* Before docextractd has run for the first time, its locale is unknown. */
-static void use_language(const struct backend *b)
-{
-  enum dx_language language = b->config->language;
-
-  if (language == DX_LANGUAGE_AUTO && b->spool.dirfd >= 0)
-    language = dx_spool_language(b->spool.dirfd);
-  dx_language_use(language);
-}
-
 /* Waits while cupsd still has the documents: without the seal, filters write
  * nothing; if they get none, they fail. */
 static enum dx_code wait_for_room(struct backend *b, struct dx_err *err)
 {
   int64_t until_ms = dx_monotonic_ms() + ROOM_MS;
+  enum dx_language language = b->config->language;
   bool is_told = false;
 
   for (;;) {
@@ -88,7 +79,10 @@ static enum dx_code wait_for_room(struct backend *b, struct dx_err *err)
 
     if (b->spool.dirfd < 0)
       code = dx_spool_open(b->config->spool_dir, &b->spool, err);
-    use_language(b);
+    /* Before docextractd has run for the first time, its locale is unknown. */
+    if (language == DX_LANGUAGE_AUTO && b->spool.dirfd >= 0)
+      language = dx_spool_language(b->spool.dirfd);
+    dx_language_use(language);
     if (code == DX_OK)
       code = dx_fs_probe(b->config->spool_dir, err);
     if (term_came())

@@ -57,27 +57,6 @@ void backend_drain(struct backend *b)
   b->eof = true;
 }
 
-static enum dx_code receive_entry(struct backend *b,
-                                  struct dx_bundle_reader *reader,
-                                  const struct dx_entry *entry,
-                                  struct dx_err *err)
-{
-  int64_t count =
-      (int64_t)backend_count_documents(b->job) + (entry->kind != DX_KIND_SHEET);
-
-  /* Such a job is probably a mistake, and is refused as a whole. */
-  if (count > b->conf->max_documents)
-    return dx_fail(
-        err, DX_E_TOO_MANY, 0,
-        "the job has more documents than MaxDocumentsPerJob (%" PRId64
-        "); nothing was sent, print fewer at a time",
-        b->conf->max_documents);
-  if (entry->reason == DX_REASON_SANDBOX)
-    return dx_fail(err, DX_E_CONFIG, 0, DX_SANDBOX_MISSING);
-  status_say("INFO", DX_SAY_RECEIVING, b->job->document_count + 1);
-  return dx_spool_add_document(b->job, entry, reader, err);
-}
-
 static enum dx_code printed_raw(struct dx_err *err)
 {
   return dx_fail(err, DX_E_RAW, 0,
@@ -106,8 +85,23 @@ enum dx_code backend_receive(struct backend *b, struct dx_err *err)
     if ((code == DX_E_BUNDLE || code == DX_E_RAW) &&
         b->job->document_count == 0)
       code = printed_raw(err);
-    else if (code == DX_OK && !b->eof)
-      code = receive_entry(b, reader, &entry, err);
+    if (code != DX_OK || b->eof)
+      break;
+    /* Such a job is probably a mistake, and is refused as a whole. */
+    if ((int64_t)backend_count_documents(b->job) +
+            (entry.kind != DX_KIND_SHEET) >
+        b->conf->max_documents) {
+      code =
+          dx_fail(err, DX_E_TOO_MANY, 0,
+                  "the job has more documents than MaxDocumentsPerJob (%" PRId64
+                  "); nothing was sent, print fewer at a time",
+                  b->conf->max_documents);
+    } else if (entry.reason == DX_REASON_SANDBOX) {
+      code = dx_fail(err, DX_E_CONFIG, 0, DX_SANDBOX_MISSING);
+    } else {
+      status_say("INFO", DX_SAY_RECEIVING, b->job->document_count + 1);
+      code = dx_spool_add_document(b->job, &entry, reader, err);
+    }
   }
   dx_bundle_reader_free(&reader);
   return code;

@@ -101,26 +101,6 @@ void status_failure(const char *text, const char *log, ...)
   status_say("ERROR", "%s", text);
 }
 
-/* "35 s", "12 min", "3 h 5 min" */
-static const char *elapsed(int64_t since_ms, char text[32])
-{
-  int64_t s = (dx_monotonic_ms() - since_ms) / 1000;
-
-  if (s < 120)
-    (void)snprintf(text, 32, "%" PRId64 " s", s);
-  else if (s < 7200)
-    (void)snprintf(text, 32, "%" PRId64 " min", s / 60);
-  else
-    (void)snprintf(text, 32, "%" PRId64 " h %" PRId64 " min", s / 3600,
-                   s / 60 % 60);
-  return text;
-}
-
-void status_stored(void)
-{
-  status_say("INFO", "%s", DX_SAY_HERE);
-}
-
 static void show_upload(int percent)
 {
   if (percent == last_percent ||
@@ -132,61 +112,45 @@ static void show_upload(int percent)
   status_say("INFO", DX_SAY_HERE " (%d%% sent)", percent);
 }
 
-/* The sentence, with the time since then; 0: without. */
-static void show_wait(enum dx_code code, bool here, int64_t since_ms)
-{
-  char text[DX_SENTENCE_BYTES], time[32];
-
-  last_percent = -1; /* the upload is shown again */
-  dx_wait_sentence(code, here, text);
-  if (since_ms != 0)
-    status_say("INFO", "%s (%s)", text, elapsed(since_ms, time));
-  else
-    status_say("INFO", "%s", text);
-}
-
 void status_note(const struct dx_note *note, bool here)
 {
-  char text[DX_SENTENCE_BYTES];
+  static const struct {
+    enum dx_state_reason reason;
+    bool is_on, has_time;
+  } rows[DX_NOTE_COUNT] = {
+      [DX_NOTE_WAITING] = {DX_SR_WAITING, true, true},
+      [DX_NOTE_OVERDUE] = {DX_SR_OVERDUE, true, false},
+      [DX_NOTE_DOWN] = {DX_SR_DOWN, true, true},
+      [DX_NOTE_UP] = {DX_SR_DOWN, false, false},
+      [DX_NOTE_LOCAL] = {DX_SR_STORAGE, true, false},
+      [DX_NOTE_LOCAL_OVER] = {DX_SR_STORAGE, false, false}};
+  int64_t s = (dx_monotonic_ms() - note->since_ms) / 1000;
+  char text[DX_SENTENCE_BYTES], time[32] = "";
 
-  switch (note->kind) {
-  case DX_NOTE_UPLOADING:
+  if (note->kind == DX_NOTE_WAITING && here)
+    return; /* another document is being uploaded */
+  status_set_reason(rows[note->kind].reason, rows[note->kind].is_on);
+  if (note->kind == DX_NOTE_UPLOADING)
     show_upload(note->total > 0 ? (int)(note->done * 100 / note->total) : 100);
-    break;
-  case DX_NOTE_WAITING:
-    if (here) /* another document is being uploaded */
-      break;
-    status_set_reason(DX_SR_WAITING, true);
-    show_wait(DX_OK, here, note->since_ms);
-    break;
-  case DX_NOTE_OVERDUE:
-    status_set_reason(DX_SR_OVERDUE, true);
-    break;
-  case DX_NOTE_DOWN:
-    status_set_reason(DX_SR_DOWN, true);
-    show_wait(note->code, here, note->since_ms);
-    break;
-  case DX_NOTE_UP:
-    status_set_reason(DX_SR_DOWN, false);
-    show_wait(DX_OK, here, 0);
-    break;
-  case DX_NOTE_PAUSED:
-  case DX_NOTE_UNEXPECTED:
-  case DX_NOTE_TOKEN:
-    show_wait(note->code, here, 0);
-    break;
-  case DX_NOTE_LOCAL:
-    status_set_reason(DX_SR_STORAGE, true);
-    dx_wait_sentence(note->code, here, text);
+  if (note->kind == DX_NOTE_UPLOADING || note->kind == DX_NOTE_OVERDUE ||
+      note->kind == DX_NOTE_ADMIN) /* these two end the print job */
+    return;
+  dx_wait_sentence(note->code, here, text);
+  if (note->kind == DX_NOTE_LOCAL) {
     status_failure(text, "%s: %s", dx_code_name(note->code), note->text);
-    break;
-  case DX_NOTE_LOCAL_OVER:
-    status_set_reason(DX_SR_STORAGE, false);
-    show_wait(DX_OK, here, 0);
-    break;
-  default: /* ADMIN ends the print job */
-    break;
+    return;
   }
+  last_percent = -1; /* the upload is shown again */
+  if (rows[note->kind].has_time && note->since_ms != 0)
+    (void)snprintf(time, sizeof(time),
+                   s < 120    ? " (%" PRId64 " s)"
+                   : s < 7200 ? " (%" PRId64 " min)"
+                              : " (%" PRId64 " h %" PRId64 " min)",
+                   s < 120    ? s
+                   : s < 7200 ? s / 60
+                              : s / 3600,
+                   s / 60 % 60);
+  status_say("INFO", "%s%s", text, time);
 }
 
 void status_docextractd(const struct dx_err *err)

@@ -22,7 +22,7 @@ static volatile sig_atomic_t by_cupsd; /* at least one is from cupsd */
 static volatile sig_atomic_t connection = -1;
 static int wake[2] = {-1, -1};
 
-static void die_of_it(void)
+void term_die(void)
 {
   struct sigaction action = {.sa_handler = SIG_DFL};
   sigset_t set;
@@ -32,6 +32,7 @@ static void die_of_it(void)
   (void)sigaddset(&set, SIGTERM);
   (void)raise(SIGTERM);
   (void)sigprocmask(SIG_UNBLOCK, &set, NULL);
+  _exit(CUPS_BACKEND_RETRY_CURRENT); /* not reached */
 }
 
 static void on_term(int number, siginfo_t *info, void *context)
@@ -45,7 +46,7 @@ static void on_term(int number, siginfo_t *info, void *context)
   if (++count > 1 && (after_eof || !by_cupsd))
     _exit(CUPS_BACKEND_RETRY_CURRENT);
   if (count > 1)
-    die_of_it();
+    term_die();
   (void)!write(wake[1], "", 1);
   if (connection >= 0)
     (void)shutdown(connection, SHUT_RDWR);
@@ -103,10 +104,4 @@ bool term_is_from_cupsd(void)
     (void)poll(&fd, 1, (int)(until - dx_monotonic_ms()));
   }
   return by_cupsd;
-}
-
-void term_die(void)
-{
-  die_of_it();
-  _exit(CUPS_BACKEND_RETRY_CURRENT); /* not reached */
 }
