@@ -36,34 +36,30 @@ static void queue_add_reasons(struct queue *queue, ipp_attribute_t *attribute)
   }
 }
 
-/* Sets the section from a device URI of docextract. */
-static void queue_set_service(struct queue *queue, const char *uri)
-{
-  const size_t len = strlen(DX_DEVICE_SCHEME);
-
-  queue->is_ours = uri != NULL && strncmp(uri, DX_DEVICE_SCHEME, len) == 0;
-  if (queue->is_ours && !dx_section_of_uri(uri, queue->service))
-    (void)snprintf(queue->service, sizeof(queue->service), "%s", uri + len);
-}
-
 static void queue_read_attribute(struct queue *queue,
                                  ipp_attribute_t *attribute)
 {
   const char *name = ippGetName(attribute);
   const char *text = ippGetString(attribute, 0, NULL);
+  const size_t scheme_len = strlen(DX_DEVICE_SCHEME);
 
-  if (strcmp(name, "printer-name") == 0 && text != NULL)
+  if (strcmp(name, "printer-name") == 0 && text != NULL) {
     (void)snprintf(queue->name, sizeof(queue->name), "%s", text);
-  else if (strcmp(name, "device-uri") == 0)
-    queue_set_service(queue, text);
-  else if (strcmp(name, "printer-state-reasons") == 0)
+  } else if (strcmp(name, "device-uri") == 0 && text != NULL &&
+             strncmp(text, DX_DEVICE_SCHEME, scheme_len) == 0) {
+    queue->is_ours = true;
+    if (!dx_section_of_uri(text, queue->service))
+      (void)snprintf(queue->service, sizeof(queue->service), "%s",
+                     text + scheme_len);
+  } else if (strcmp(name, "printer-state-reasons") == 0) {
     queue_add_reasons(queue, attribute);
-  else if (strcmp(name, "printer-state") == 0)
+  } else if (strcmp(name, "printer-state") == 0) {
     queue->state = ippEnumString(name, ippGetInteger(attribute, 0));
-  else if (strcmp(name, "printer-is-accepting-jobs") == 0)
+  } else if (strcmp(name, "printer-is-accepting-jobs") == 0) {
     queue->accepting = ippGetBoolean(attribute, 0) != 0;
-  else if (strcmp(name, "queued-job-count") == 0)
+  } else if (strcmp(name, "queued-job-count") == 0) {
     queue->jobs = ippGetInteger(attribute, 0);
+  }
 }
 
 enum dx_code cupsd_queues(struct queues *ret_queues, struct dx_err *err)

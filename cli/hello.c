@@ -153,9 +153,10 @@ static void hello_warn_backend(void)
            dx_user() != NULL ? "700" : "755", path);
 }
 
-/* Settings with which print jobs are lost, or their loss is not noticed. */
-static void hello_warn_loss(const char *name, const char *value)
+/* Warns of every wrong line, even if a later line overrides it. */
+static void hello_warn_directive(void *ctx, const char *name, const char *value)
 {
+  /* With these, print jobs are lost, or their loss is not noticed. */
   static const struct {
     const char *name;
     long least;
@@ -175,6 +176,15 @@ static void hello_warn_loss(const char *name, const char *value)
   char unit = value[strspn(value, "0123456789")];
   size_t i;
 
+  (void)ctx;
+  if (strcasecmp(name, "LogLevel") == 0 && strncasecmp(value, "debug", 5) == 0)
+    printf("warning: cupsd logs the titles of print jobs, which may name "
+           "patients; set 'LogLevel warn' in cupsd.conf\n");
+  if (strcasecmp(name, "PageLogFormat") == 0 &&
+      strstr(value, "job-name") != NULL)
+    printf("warning: cupsd's page_log holds the titles of print jobs, which "
+           "may name patients; remove job-name from PageLogFormat in "
+           "cupsd.conf\n");
   if (unit == value[0]) /* not a number */
     number = strcasecmp(value, "no") == 0 || strcasecmp(value, "off") == 0 ||
                      strcasecmp(value, "false") == 0
@@ -194,21 +204,6 @@ static void hello_warn_loss(const char *name, const char *value)
     printf("warning: '%s %s' is set in cupsd.conf: docextractd cannot notice "
            "lost print jobs; set it to default\n",
            name, value);
-}
-
-/* Warns of every wrong line, even if a later line overrides it. */
-static void hello_warn_directive(void *ctx, const char *name, const char *value)
-{
-  (void)ctx;
-  if (strcasecmp(name, "LogLevel") == 0 && strncasecmp(value, "debug", 5) == 0)
-    printf("warning: cupsd logs the titles of print jobs, which may name "
-           "patients; set 'LogLevel warn' in cupsd.conf\n");
-  if (strcasecmp(name, "PageLogFormat") == 0 &&
-      strstr(value, "job-name") != NULL)
-    printf("warning: cupsd's page_log holds the titles of print jobs, which "
-           "may name patients; remove job-name from PageLogFormat in "
-           "cupsd.conf\n");
-  hello_warn_loss(name, value);
 }
 
 /* ---- all of it ---- */

@@ -62,20 +62,6 @@ const char *cli_state_word(size_t n)
 
 /* ---- what is shown of a job ---- */
 
-/* The status, in the words of the print job. */
-static void jobs_say(const struct list *list, const struct dx_job *job,
-                     char sentence[DX_SENTENCE_BYTES])
-{
-  const char *told =
-      list->cli->asks ? dx_json_string(dx_json_get(list->cli->job, "sentence"))
-                      : NULL;
-
-  if (told != NULL) /* it knows more than a user is told in the job */
-    (void)snprintf(sentence, DX_SENTENCE_BYTES, "%s", told);
-  else
-    dx_job_sentence(job, sentence);
-}
-
 /*
  * Formats the message for the administrator and the text in the table: first
  * the status, then the technical cause. A user whose jobs come from docextractd
@@ -189,20 +175,6 @@ static char *jobs_item_json(const struct dx_job *job, const char *state,
   return dx_buf_take(&out.text);
 }
 
-static enum dx_code jobs_make_json(const struct list *list, bool pretty,
-                                   char **ret_text, struct dx_err *err)
-{
-  struct dx_json_out out = {.pretty = pretty};
-  size_t i;
-
-  dx_json_open(&out, NULL, '[');
-  for (i = 0; i < list->count; i++)
-    dx_json_put_raw(&out, NULL, list->rows[i].json);
-  dx_json_close(&out, ']');
-  *ret_text = dx_buf_take(&out.text);
-  return *ret_text != NULL ? DX_OK : dx_fail_nomem(err);
-}
-
 /* ---- gathering ---- */
 
 static const char *jobs_state(const struct dx_job *job,
@@ -218,6 +190,7 @@ static enum dx_code jobs_add(struct list *list, const struct dx_job *job,
 {
   char sentence[DX_SENTENCE_BYTES], message[DX_ERR_TEXT_BYTES] = "";
   size_t i, documents = 0, extracted = 0, cases = 0;
+  const char *told;
   struct row *row = reallocarray(list->rows, list->count + 1, sizeof(*row));
 
   if (row == NULL)
@@ -246,7 +219,14 @@ static enum dx_code jobs_add(struct list *list, const struct dx_job *job,
                    dx_transfer_sentence(transfer->status));
     (void)snprintf(row->text, sizeof(row->text), "%s", sentence);
   } else {
-    jobs_say(list, job, sentence);
+    /* docextractd knows more than a user is told in the job. */
+    told = list->cli->asks
+               ? dx_json_string(dx_json_get(list->cli->job, "sentence"))
+               : NULL;
+    if (told != NULL)
+      (void)snprintf(sentence, sizeof(sentence), "%s", told);
+    else
+      dx_job_sentence(job, sentence);
     jobs_describe(list, job, sentence, message, row);
   }
   if (!list->cli->json)
@@ -495,14 +475,21 @@ static void jobs_print_changed(const struct watch *w)
 static enum dx_code jobs_print(struct watch *w, struct dx_err *err)
 {
   const struct cli *cli = w->now.cli;
-  char *text = NULL;
+  struct dx_json_out out = {.pretty = !cli->watch};
+  char *text;
   enum dx_code code = jobs_read(&w->now, err);
+  size_t i;
 
-  if (code == DX_OK && cli->json)
-    code = jobs_make_json(&w->now, !cli->watch, &text, err);
   if (code != DX_OK)
     return code;
-  if (text != NULL) {
+  if (cli->json) {
+    dx_json_open(&out, NULL, '[');
+    for (i = 0; i < w->now.count; i++)
+      dx_json_put_raw(&out, NULL, w->now.rows[i].json);
+    dx_json_close(&out, ']');
+    text = dx_buf_take(&out.text);
+    if (text == NULL)
+      return dx_fail_nomem(err);
     if (w->json == NULL || strcmp(w->json, text) != 0)
       printf("%s\n", text);
     free(w->json);

@@ -162,20 +162,6 @@ static void report_print_directory(const char *name, const char *path)
   printf("\n");
 }
 
-static void report_print_directories(const struct dx_config *config)
-{
-  char name[32];
-  size_t i;
-
-  printf("\nDirectories\n");
-  report_print_directory("SpoolDir", config->spool_dir);
-  for (i = 0; i < config->service_count; i++) {
-    (void)snprintf(name, sizeof(name), "ResultsDir %zu", i + 1);
-    report_print_directory(name, config->services[i].results_dir);
-  }
-  report_print_directory("/var/tmp", "/var/tmp"); /* of submit */
-}
-
 /* ---- tests ---- */
 
 static void report_print_clock(const char *text)
@@ -355,19 +341,6 @@ static void report_read_log_path(void *ctx, const char *name, const char *value)
     (void)snprintf(ctx, PATH_BYTES, "%s", value);
 }
 
-/* Opened with the rights of the caller; NULL: not available. */
-static FILE *report_open_log(const char *config_path)
-{
-  char path[PATH_BYTES] = DEFAULT_LOG;
-  int fd;
-
-  cupsd_directives(cupsd_open(config_path, "cups-files.conf"),
-                   report_read_log_path, path);
-  /* it may be "syslog" */
-  fd = path[0] == '/' ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
-  return fd >= 0 ? fdopen(fd, "r") : NULL;
-}
-
 /* Joins the groups of a line that are not part of another one. */
 static void report_join_groups(const char *line, const regmatch_t at[GROUPS],
                                char text[LOG_LINE_BYTES])
@@ -471,11 +444,19 @@ static void report_print_docextractd(const struct cli *cli, const char *unit,
  * error. */
 enum dx_code verb_report(struct cli *cli, struct dx_err *err)
 {
-  FILE *log = report_open_log(cli->config_path);
+  char log_path[PATH_BYTES] = DEFAULT_LOG, name[32];
+  FILE *log;
   struct dx_buf unit = {0}, journal = {0};
   struct dx_err why, ignored;
   enum dx_code code, spool;
+  int fd = -1;
+  size_t i;
 
+  cupsd_directives(cupsd_open(cli->config_path, "cups-files.conf"),
+                   report_read_log_path, log_path);
+  if (log_path[0] == '/') /* it may be "syslog" */
+    fd = open(log_path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  log = fd >= 0 ? fdopen(fd, "r") : NULL;
   report_ask_systemd(&unit, &journal);
   code = cli_load(cli, &why);
   spool = code == DX_OK ? cli_become_owner(cli, &ignored) : code;
@@ -493,7 +474,13 @@ enum dx_code verb_report(struct cli *cli, struct dx_err *err)
   report_print_jobs(cli, spool);
   report_print_docextractd(cli, dx_buf_text(&unit), &journal);
   if (code == DX_OK) {
-    report_print_directories(cli->config);
+    printf("\nDirectories\n");
+    report_print_directory("SpoolDir", cli->config->spool_dir);
+    for (i = 0; i < cli->config->service_count; i++) {
+      (void)snprintf(name, sizeof(name), "ResultsDir %zu", i + 1);
+      report_print_directory(name, cli->config->services[i].results_dir);
+    }
+    report_print_directory("/var/tmp", "/var/tmp"); /* of submit */
     report_test_services(cli);
   }
   printf("\ncupsd\n");

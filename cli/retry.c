@@ -9,13 +9,6 @@
 #include <stdio.h>
 #include <string.h>
 
-/* True if CUPS may still run the print job: its own commands must be used. */
-static bool retry_is_of_cups(const struct dx_job *job)
-{
-  return job->print.backend != DX_BACKEND_NONE &&
-         job->print.backend != DX_BACKEND_LEFT && !dx_job_is_undecided(job);
-}
-
 /* Tells a user who may not use the spool what to do instead. */
 static enum dx_code retry_advise_user(const char *verb,
                                       const struct dx_job *job,
@@ -34,8 +27,9 @@ static enum dx_code retry_advise_user(const char *verb,
   else if (!is_retry && dx_job_is_finished(job))
     printf("Job %s had already finished: %zu of %zu documents extracted\n",
            job->key, good, job->submission_count);
-  else if (retry_is_of_cups(job))
-    return is_retry
+  else if (job->print.backend != DX_BACKEND_NONE &&
+           job->print.backend != DX_BACKEND_LEFT && !dx_job_is_undecided(job))
+    return is_retry /* CUPS may still run it: its own commands must be used */
                ? dx_fail(err, DX_E_JOB, 0,
                          "this is print job %s; if CUPS holds it: lp -i %s -H "
                          "resume; if its queue is stopped, ask the "
@@ -73,7 +67,7 @@ static enum dx_code retry_one(void *ctx, const char *text, struct dx_err *err)
   return code;
 }
 
-static enum dx_code retry_all(struct cli *cli, struct dx_err *err)
+enum dx_code verb_retry(struct cli *cli, struct dx_err *err)
 {
   const struct dx_service *service;
   enum dx_code code = cli_open_jobs(cli, err);
@@ -84,12 +78,7 @@ static enum dx_code retry_all(struct cli *cli, struct dx_err *err)
   return code == DX_OK ? cli_each_argument(cli, retry_one, cli, err) : code;
 }
 
-enum dx_code verb_retry(struct cli *cli, struct dx_err *err)
-{
-  return retry_all(cli, err);
-}
-
 enum dx_code verb_cancel(struct cli *cli, struct dx_err *err)
 {
-  return retry_all(cli, err);
+  return verb_retry(cli, err);
 }

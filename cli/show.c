@@ -89,18 +89,16 @@ static enum dx_code show_file(struct show *s, const char *path,
                               struct dx_err *err)
 {
   struct dx_buf content = {0};
-  enum dx_code code = geteuid() == 0 ? cli_load(s->cli, err) : DX_OK;
+  enum dx_code code;
 
-  if (code == DX_OK && geteuid() == 0)
-    code = cli_become_owner(s->cli, err);
-  if (code == DX_OK && geteuid() == 0)
-    code =
-        dx_fail(err, DX_E_ACCESS, 0,
-                "SpoolDir '%s' belongs to 'root', and docextract does not read "
-                "files as root",
-                s->cli->config->spool_dir);
-  if (code != DX_OK)
-    return code;
+  if (geteuid() == 0 && (cli_load(s->cli, err) != DX_OK ||
+                         cli_become_owner(s->cli, err) != DX_OK))
+    return err->code;
+  if (geteuid() == 0)
+    return dx_fail(err, DX_E_ACCESS, 0,
+                   "SpoolDir '%s' belongs to 'root', and docextract does not "
+                   "read files as root",
+                   s->cli->config->spool_dir);
   code = dx_fs_read(AT_FDCWD, path, DX_RESULT_MAX_BYTES, &content, err);
   if (code == DX_E_ACCESS)
     return dx_fail_advice(err,
@@ -155,39 +153,28 @@ static enum dx_code show_read_result(struct show *s,
                  name, results_dir);
 }
 
-/* Requests a delivered result from docextractd. */
-static enum dx_code show_ask_result(const struct cli *cli, const char *key,
-                                    const char *name,
-                                    struct dx_buf *ret_content,
-                                    struct dx_err *err)
-{
-  char request[DX_STATUS_REQUEST_BYTES];
-  enum dx_code code;
-  FILE *in;
-
-  (void)snprintf(request, sizeof(request), "show %s %s", key, name);
-  in = dx_status_ask(cli->config->status_socket, request, err);
-  if (in == NULL)
-    return err->code;
-  code = dx_status_bytes(in, DX_RESULT_MAX_BYTES, ret_content, err);
-  (void)fclose(in);
-  return code;
-}
-
 static enum dx_code show_case(struct show *s, const struct dx_submission *sub,
                               size_t index, struct dx_err *err)
 {
   const struct dx_case *c = &sub->cases[index];
   char *name = dx_result_name(sub->source_id, c->id);
-  char sum[DX_SHA256_HEX_BYTES];
+  char sum[DX_SHA256_HEX_BYTES], request[DX_STATUS_REQUEST_BYTES];
   struct dx_buf content = {0};
   enum dx_code code;
+  FILE *in;
 
   if (name == NULL)
     return dx_fail_nomem(err);
-  code = s->cli->asks
-             ? show_ask_result(s->cli, sub->job->key, name, &content, err)
-             : show_read_result(s, sub, index, name, &content, err);
+  if (!s->cli->asks) {
+    code = show_read_result(s, sub, index, name, &content, err);
+  } else { /* docextractd has the delivered ones */
+    (void)snprintf(request, sizeof(request), "show %s %s", sub->job->key, name);
+    in = dx_status_ask(s->cli->config->status_socket, request, err);
+    code = in != NULL ? dx_status_bytes(in, DX_RESULT_MAX_BYTES, &content, err)
+                      : err->code;
+    if (in != NULL)
+      (void)fclose(in);
+  }
   dx_sha256_of(content.data, content.len, sum);
   if (code == DX_OK && strcmp(sum, c->sha256) != 0)
     show_print_note(s, "'%s' differs from what the service sent", name);

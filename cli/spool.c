@@ -37,14 +37,24 @@ enum dx_code cli_open_jobs(struct cli *cli, struct dx_err *err)
   return cli->asks ? DX_OK : cli_open_spool(cli, err);
 }
 
-/* Reads all jobs of the response into cli->jobs. */
-static enum dx_code spool_ask_jobs(struct cli *cli, struct dx_err *err)
+static const char *spool_key_of(const struct cJSON *line)
 {
+  const char *key =
+      dx_json_string(dx_json_get(dx_json_get(line, "job"), "key"));
+
+  return key != NULL ? key : "";
+}
+
+enum dx_code cli_each_job(struct cli *cli, dx_spool_visit *each, void *ctx,
+                          struct dx_err *err)
+{
+  enum dx_code code = DX_OK;
   struct cJSON *line;
   bool at_end = false;
-  enum dx_code code = DX_OK;
   FILE *in;
 
+  if (!cli->asks)
+    return dx_spool_each(&cli->spool, DX_SPOOL_NEW, each, ctx, err);
   dx_json_free(&cli->jobs);
   cli->jobs = dx_json_array();
   if (cli->jobs == NULL)
@@ -63,25 +73,6 @@ static enum dx_code spool_ask_jobs(struct cli *cli, struct dx_err *err)
       dx_json_free(&line);
   }
   (void)fclose(in);
-  return code;
-}
-
-static const char *spool_key_of(const struct cJSON *line)
-{
-  const char *key =
-      dx_json_string(dx_json_get(dx_json_get(line, "job"), "key"));
-
-  return key != NULL ? key : "";
-}
-
-enum dx_code cli_each_job(struct cli *cli, dx_spool_visit *each, void *ctx,
-                          struct dx_err *err)
-{
-  enum dx_code code;
-
-  if (!cli->asks)
-    return dx_spool_each(&cli->spool, DX_SPOOL_NEW, each, ctx, err);
-  code = spool_ask_jobs(cli, err);
   for (cli->job = dx_json_first(cli->jobs); code == DX_OK && cli->job != NULL;
        cli->job = dx_json_next(cli->job))
     if (dx_is_key(spool_key_of(cli->job)))

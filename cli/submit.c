@@ -123,25 +123,13 @@ static void filter_exec(const struct filter *filter, int in_fd, int log_fd)
   _exit(127);
 }
 
-static void filter_print_log(struct dx_buf *log, size_t number)
-{
-  char *text = dx_buf_take(log), *line, *rest = text;
-
-  while ((line = strsep(&rest, "\n")) != NULL)
-    if (strncmp(line, "WARNING: ", 9) == 0)
-      fprintf(stderr, "warning: file %zu: %s\n", number, line + 9);
-    else if (strncmp(line, "DEBUG: ", 7) == 0)
-      dx_log(DX_LOG_DEBUG, "%s", line + 7);
-  free(text);
-}
-
 /* Processes one file. The filter has ended when its log ends. */
 static enum dx_code filter_run(const struct filter *filter, int in_fd,
                                size_t number, struct dx_err *err)
 {
   struct dx_buf log = {0};
   int ends[2], status = 0;
-  char bytes[4096];
+  char bytes[4096], *text, *line, *rest;
   ssize_t n = 1;
   pid_t child = pipe2(ends, O_CLOEXEC) == 0 ? fork() : -1;
 
@@ -159,7 +147,12 @@ static enum dx_code filter_run(const struct filter *filter, int in_fd,
   if (cli_stop_came())
     (void)kill(child, SIGKILL);
   (void)waitpid(child, &status, 0);
-  filter_print_log(&log, number);
+  for (rest = text = dx_buf_take(&log); (line = strsep(&rest, "\n")) != NULL;)
+    if (strncmp(line, "WARNING: ", 9) == 0)
+      fprintf(stderr, "warning: file %zu: %s\n", number, line + 9);
+    else if (strncmp(line, "DEBUG: ", 7) == 0)
+      dx_log(DX_LOG_DEBUG, "%s", line + 7);
+  free(text);
   if (cli_stop_came())
     return dx_fail(err, DX_E_STOPPED, 0, "stopped; nothing was submitted");
   if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM)
@@ -320,11 +313,26 @@ static enum dx_code submit_add_documents(struct submit *s, struct dx_err *err)
   return err->code;
 }
 
-static enum dx_code submit_describe(const struct submit *s, struct dx_err *err)
+/* Runs as the owner of the spool. Everything is written to incoming/, and
+ * committed with one rename. */
+static enum dx_code submit_store(struct submit *s, struct dx_err *err)
 {
-  struct dx_job *job = s->job;
+  const char *spool_dir = s->cli->config->spool_dir;
+  enum dx_code code = dx_spool_open(spool_dir, &s->cli->spool, err);
   char host[256] = "";
+  struct dx_job *job;
 
+  if (code == DX_OK)
+    code = dx_fs_probe(spool_dir, err);
+  if (code == DX_OK)
+    code = dx_results_prepare(s->service->results_dir, err);
+  if (code == DX_OK)
+    code = dx_spool_receive(&s->cli->spool, &s->job, err);
+  if (code == DX_OK)
+    code = submit_add_documents(s, err);
+  if (code != DX_OK)
+    return code;
+  job = s->job;
   (void)gethostname(host, sizeof(host) - 1);
   dx_random_hex(job->key, DX_KEY_BYTES - 1);
   job->service = strdup(s->service->name);
@@ -336,32 +344,12 @@ static enum dx_code submit_describe(const struct submit *s, struct dx_err *err)
   if (job->service == NULL || job->base_url == NULL || job->user == NULL ||
       job->host == NULL || job->title == NULL)
     return dx_fail_nomem(err);
-  return dx_job_plan(job, err);
-}
-
-/* Runs as the owner of the spool. Everything is written to incoming/, and
- * committed with one rename. */
-static enum dx_code submit_store(struct submit *s, struct dx_err *err)
-{
-  const char *spool_dir = s->cli->config->spool_dir;
-  enum dx_code code = dx_spool_open(spool_dir, &s->cli->spool, err);
-
-  if (code == DX_OK)
-    code = dx_fs_probe(spool_dir, err);
-  if (code == DX_OK)
-    code = dx_results_prepare(s->service->results_dir, err);
-  if (code == DX_OK)
-    code = dx_spool_receive(&s->cli->spool, &s->job, err);
-  if (code == DX_OK)
-    code = submit_add_documents(s, err);
-  if (code == DX_OK)
-    code = submit_describe(s, err);
+  code = dx_job_plan(job, err);
   if (code == DX_OK && cli_stop_came())
     code = dx_fail(err, DX_E_STOPPED, 0, "stopped; nothing was submitted");
-  if (code == DX_OK) {
-    code = dx_spool_commit(&s->cli->spool, s->job, err);
-    s->is_stored = code == DX_OK || code == DX_E_UNSYNCED;
-  }
+  if (code == DX_OK)
+    code = dx_spool_commit(&s->cli->spool, job, err);
+  s->is_stored = code == DX_OK || code == DX_E_UNSYNCED;
   return code;
 }
 
