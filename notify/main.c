@@ -178,7 +178,7 @@ static void popup_free(void *data)
 }
 
 /*
- * Records an end, a line of `watch` (lib/control/status.h), for popups_show().
+ * Records an end, a line of `watch` (lib/control/status.h), to show it later.
  * The same end may be added again. False if it is not shown: jobs of other
  * users, which members of the group docextract receive, too; canceled ones,
  * which the user canceled or was asked about; expired ones, which failed weeks
@@ -294,20 +294,6 @@ static char *popup_body(const struct popup *popup, const struct tally *tally)
   return g_string_free(text, FALSE);
 }
 
-/* Most desktops read the body as markup. Caller frees. */
-static char *popup_escape(char *text_taken)
-{
-  GList *caps = notify_get_server_caps();
-  char *text = text_taken;
-
-  if (g_list_find_custom(caps, "body-markup", (GCompareFunc)g_strcmp0)) {
-    text = g_markup_escape_text(text_taken, -1);
-    g_free(text_taken);
-  }
-  g_list_free_full(caps, g_free);
-  return text;
-}
-
 /* If more documents end, a new notification counts all of them. */
 static void popup_on_closed(NotifyNotification *notification, void *data)
 {
@@ -327,9 +313,16 @@ static bool popup_show(struct popup *popup)
       dx_label(tally.is_good                 ? "Chart extracted"
                : tally.of[DX_ST_FAILED] == 0 ? "Chart refused"
                                              : "Chart not extracted");
-  char *text = popup_escape(popup_body(popup, &tally));
+  char *text = popup_body(popup, &tally), *plain = text;
+  GList *caps = notify_get_server_caps();
   GError *error = NULL;
 
+  /* Most desktops read the body as markup. */
+  if (g_list_find_custom(caps, "body-markup", (GCompareFunc)g_strcmp0)) {
+    text = g_markup_escape_text(plain, -1);
+    g_free(plain);
+  }
+  g_list_free_full(caps, g_free);
   if (popup->notification == NULL) {
     popup->notification = notify_notification_new(summary, text, icon);
     (void)g_signal_connect(popup->notification, "closed",
@@ -348,23 +341,6 @@ static bool popup_show(struct popup *popup)
   return false;
 }
 
-/* Shows the ends that were added since the last call. False, and logged, if the
- * desktop currently shows no notifications: the ends must be added again. */
-static bool popups_show(void)
-{
-  GHashTableIter iter;
-  bool are_shown = true;
-  void *popup;
-
-  g_hash_table_iter_init(&iter, popups);
-  while (g_hash_table_iter_next(&iter, NULL, &popup)) {
-    if (((struct popup *)popup)->is_changed)
-      are_shown = are_shown && popup_show(popup);
-    ((struct popup *)popup)->is_changed = false;
-  }
-  return are_shown;
-}
-
 /* ---- ends of submissions ---- */
 
 /* The word for struct shown; NULL if a field is missing. */
@@ -379,18 +355,6 @@ static char *end_word(const struct cJSON *line)
     return NULL;
   return g_strdup_printf("%" G_GINT64_FORMAT " %s/%" G_GINT64_FORMAT,
                          dx_parse_time(ended_at), key, submission);
-}
-
-static void watch_take_line(struct notify *n, const char *text, size_t len)
-{
-  struct cJSON *line = dx_json_parse(text, len, NULL);
-  char *word = end_word(line);
-
-  if (word != NULL && !g_hash_table_contains(n->shown.ends, word) &&
-      popups_add(line))
-    g_ptr_array_add(n->ends, g_steal_pointer(&word));
-  g_free(word);
-  dx_json_free(&line);
 }
 
 /* ---- the connection ---- */
@@ -414,18 +378,33 @@ static gboolean watch_on_readable(GIOChannel *lines, GIOCondition condition,
                                   void *data)
 {
   struct notify *n = data;
+  GHashTableIter iter;
+  struct cJSON *line;
   GIOStatus status;
-  bool are_shown;
-  char *text;
+  bool are_shown = true;
+  char *text, *word;
+  void *popup;
   size_t i, len;
 
   (void)condition;
   while ((status = g_io_channel_read_line(lines, &text, &len, NULL, NULL)) ==
          G_IO_STATUS_NORMAL) {
-    watch_take_line(n, text, len);
+    line = dx_json_parse(text, len, NULL);
+    word = end_word(line);
+    if (word != NULL && !g_hash_table_contains(n->shown.ends, word) &&
+        popups_add(line))
+      g_ptr_array_add(n->ends, g_steal_pointer(&word));
+    g_free(word);
     g_free(text);
+    dx_json_free(&line);
   }
-  are_shown = popups_show();
+  g_hash_table_iter_init(&iter, popups);
+  while (g_hash_table_iter_next(&iter, NULL, &popup)) {
+    if (((struct popup *)popup)->is_changed)
+      are_shown = are_shown && popup_show(popup);
+    ((struct popup *)popup)->is_changed = false;
+  }
+  /* If the desktop shows no notifications now, the ends are requested again. */
   for (i = 0; are_shown && i < n->ends->len; i++)
     shown_add(&n->shown, n->ends->pdata[i]);
   if (are_shown && n->ends->len > 0)
