@@ -378,6 +378,7 @@ faults 'create * status 404\n'
 dx submit "$dir/a.pdf"
 key=$(jobs)
 is 'submit, another server: its status' "$rc" 78
+until_true has_message 404 # the journal is written after the note
 dx jobs
 has 'jobs: the reason is shown' "$out" "stored .*404"
 faults ''
