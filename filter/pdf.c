@@ -26,7 +26,6 @@
 #include "lib/base/policy.h"
 
 #define DEPTH_MAX 1000 /* levels of a page tree */
-#define FORGET_BYTES (32 << 20)
 
 struct pdf_work {
   qpdf_data pdf;
@@ -265,12 +264,6 @@ static enum dx_reason pdf_choose(struct pdf_work *w)
 
 /* ---- what the pages show ---- */
 
-/* Frees the memory of the file that was read, such as 300 MB of scans. */
-static void pdf_forget(const struct pdf_work *w)
-{
-  (void)madvise(w->bytes, w->len, MADV_DONTNEED);
-}
-
 /* Called before anything is added to the content. */
 static enum dx_reason pdf_check_contents(struct pdf_work *w)
 {
@@ -295,8 +288,6 @@ static enum dx_reason pdf_check_and_strip(struct pdf_work *w)
   for (i = 0; i < w->count && reason == DX_REASON_NONE; i++) {
     number = w->pages[i].number;
     reason = drawn_page(&w->drawn, w->pages[i].id);
-    if (w->len > FORGET_BYTES)
-      pdf_forget(w);
   }
   if (reason == DX_REASON_NONE) {
     number = 0;
@@ -365,14 +356,6 @@ static enum dx_reason pdf_build_tree(struct pdf_work *w, qpdf_oh separator)
   return pdf_reason_of(w->pdf, DX_REASON_DAMAGED);
 }
 
-/* ---- writing ---- */
-
-static void pdf_progress(int percent, void *work)
-{
-  (void)percent;
-  pdf_forget(work);
-}
-
 /* ---- all steps ---- */
 
 /* A document that this program created has no annotations. */
@@ -420,8 +403,6 @@ enum dx_reason pdf_rewrite(int fd, bool ours, const struct pdf_task *task,
       qpdf_set_preserve_encryption(w.pdf, QPDF_FALSE);
       qpdf_set_object_stream_mode(w.pdf, qpdf_o_preserve);
       qpdf_set_stream_data_mode(w.pdf, qpdf_s_preserve);
-      if (w.len > FORGET_BYTES)
-        qpdf_register_progress_reporter(w.pdf, pdf_progress, &w);
       (void)qpdf_write(w.pdf);
     }
     reason = pdf_reason_of(w.pdf, DX_REASON_TROUBLE);
