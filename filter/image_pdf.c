@@ -154,20 +154,6 @@ static bool image_pdf_can_be_side(double pixels, double dpi)
   return dpi > 0 && pixels / dpi >= SIDE_MIN_IN && pixels / dpi <= SIDE_MAX_IN;
 }
 
-/* The sides in hundredths of a point; pixels are square if the resolution is
- * implausible. */
-static void image_pdf_measure(const struct image_pdf_page *page, int sides[2])
-{
-  double w = page->width, h = page->height, x = page->x_dpi, y = page->y_dpi;
-
-  if (!image_pdf_can_be_side(w, x) || !image_pdf_can_be_side(h, y)) {
-    x = fmax(fmax(w, h) / SIDE_MAX_IN, DPI_DEFAULT);
-    y = x;
-  }
-  sides[0] = (int)fmax(w * 7200.0 / x + 0.5, POINT_MIN);
-  sides[1] = (int)fmax(h * 7200.0 / y + 0.5, POINT_MIN);
-}
-
 void image_pdf_end_page(struct image_pdf *pdf)
 {
   /* Matrices that rotate and mirror the unit square of an image. */
@@ -175,14 +161,20 @@ void image_pdf_end_page(struct image_pdf *pdf)
       "1 0 0 1 0 0",   "1 0 0 1 0 0",  "-1 0 0 1 1 0",
       "-1 0 0 -1 1 1", "1 0 0 -1 0 1", "0 -1 -1 0 1 1",
       "0 -1 1 0 0 1",  "0 1 1 0 0 0",  "0 1 -1 0 1 0"};
-  int orientation = pdf->page.orientation, sides[2], w, h, len;
+  double width = pdf->page.width, height = pdf->page.height;
+  double x = pdf->page.x_dpi, y = pdf->page.y_dpi; /* square if implausible */
+  int orientation = pdf->page.orientation, w, h, len;
+  int sides[2]; /* in hundredths of a point */
   size_t image, content;
   char text[128];
 
   if (!pdf->page.is_jpeg)
     image_pdf_pack(pdf, 0, Z_FINISH);
   image = image_pdf_put_image(pdf);
-  image_pdf_measure(&pdf->page, sides);
+  if (!image_pdf_can_be_side(width, x) || !image_pdf_can_be_side(height, y))
+    x = y = fmax(fmax(width, height) / SIDE_MAX_IN, DPI_DEFAULT);
+  sides[0] = (int)fmax(width * 7200.0 / x + 0.5, POINT_MIN);
+  sides[1] = (int)fmax(height * 7200.0 / y + 0.5, POINT_MIN);
   w = sides[orientation > 4]; /* on its side */
   h = sides[orientation <= 4];
   len = snprintf(text, sizeof(text), "%d.%02d 0 0 %d.%02d 0 0 cm\n%s cm\n/I Do",

@@ -135,28 +135,13 @@ static bool jpeg_is(const struct jpeg_walk *w, int marker, const char *id,
 
 /* ---- the copy ---- */
 
-static void jpeg_copy_segment(const struct jpeg_walk *w, struct dx_buf *copy)
-{
-  bool is_jfif = jpeg_is(w, JPEG_APP0, "JFIF", 5, 14);
-  unsigned char short_one[4 + 14] = {0};
-
-  /* Without a thumbnail (its size is in the last two bytes), or extra bytes. */
-  if (is_jfif || jpeg_is(w, JPEG_APP0 + 14, "Adobe", 5, 12)) {
-    memcpy(short_one, w->begin, 4 + 12);
-    short_one[2] = 0;
-    short_one[3] = is_jfif ? 16 : 14;
-    dx_buf_add(copy, short_one, 2U + short_one[3]);
-  } else if (((w->marker & ~15) != JPEG_APP0 && w->marker != JPEG_COM) ||
-             jpeg_is(w, JPEG_APP0 + 2, "ICC_PROFILE", 12, 14)) {
-    dx_buf_add(copy, w->begin, (size_t)(w->at - w->begin));
-  }
-}
-
 void jpeg_clean(const unsigned char *bytes, size_t len, bool keep_orientation,
                 struct dx_buf *copy)
 {
   unsigned char exif[10 + JPEG_EXIF_BYTES] = "\xFF\xE1\0\x22"
                                              "Exif\0";
+  unsigned char short_one[4 + 14] = {0};
+  bool is_jfif;
   struct jpeg_walk w = jpeg_walk_begin(bytes, len);
 
   dx_buf_add(copy, "\xFF\xD8", 2);
@@ -166,7 +151,18 @@ void jpeg_clean(const unsigned char *bytes, size_t len, bool keep_orientation,
         dx_buf_add(copy, exif, sizeof(exif));
       keep_orientation = false; /* only the first one counts */
     }
-    jpeg_copy_segment(&w, copy);
+    is_jfif = jpeg_is(&w, JPEG_APP0, "JFIF", 5, 14);
+    if (is_jfif || jpeg_is(&w, JPEG_APP0 + 14, "Adobe", 5, 12)) {
+      /* Without a thumbnail (its size is in the last two bytes), or extra
+       * bytes. */
+      memcpy(short_one, w.begin, 4 + 12);
+      short_one[2] = 0;
+      short_one[3] = is_jfif ? 16 : 14;
+      dx_buf_add(copy, short_one, 2U + short_one[3]);
+    } else if (((w.marker & ~15) != JPEG_APP0 && w.marker != JPEG_COM) ||
+               jpeg_is(&w, JPEG_APP0 + 2, "ICC_PROFILE", 12, 14)) {
+      dx_buf_add(copy, w.begin, (size_t)(w.at - w.begin));
+    }
   }
   dx_buf_add(copy, "\xFF\xD9", 2);
 }

@@ -20,7 +20,8 @@ enum { LZW_CLEAR = 256, LZW_END, LZW_FIRST, LZW_CODES = 4096 };
 
 /* A stage, and the part of its output that is not passed on yet. */
 struct unpack {
-  unpack_sink *sink;
+  struct dx_buf *following; /* for the next stage; NULL: this is the last one */
+  unpack_sink *sink;        /* which counts the bytes of all stages */
   void *ctx;
   bool early_change;
   enum unpack_end end; /* SHORT: not yet */
@@ -38,7 +39,13 @@ struct unpack {
 
 static void unpack_flush(struct unpack *u)
 {
-  if (u->out_len > 0 && !u->sink(u->ctx, u->out, u->out_len) &&
+  bool is_last = u->following == NULL;
+
+  if (!is_last)
+    dx_buf_add(u->following, u->out, u->out_len);
+  if (u->out_len > 0 &&
+      (!u->sink(u->ctx, is_last ? u->out : NULL, u->out_len) ||
+       (!is_last && u->following->failed)) &&
       u->end < UNPACK_DAMAGED)
     u->end = UNPACK_STOPPED;
   u->out_len = 0;
@@ -236,29 +243,13 @@ static size_t unpack_flate(struct unpack *u, const unsigned char *bytes,
   return at;
 }
 
-/* The output of a stage, for the next one. */
-struct between {
-  struct dx_buf bytes;
-  unpack_sink *sink; /* of the last stage, which counts them, too */
-  void *ctx;
-};
-
-static bool unpack_keep(void *between, const unsigned char *bytes, size_t len)
-{
-  struct between *b = between;
-
-  dx_buf_add(&b->bytes, bytes, len);
-  return !b->bytes.failed && b->sink(b->ctx, NULL, len);
-}
-
 enum unpack_end unpack(const struct unpack_stage *stages, size_t count,
                        const unsigned char *bytes, size_t len,
                        unpack_sink *sink, void *ctx, size_t *ret_used)
 {
-  struct between out = {.sink = sink, .ctx = ctx};
   struct unpack *u = malloc(sizeof(*u));
   enum unpack_end end = u != NULL ? UNPACK_WHOLE : UNPACK_NO_MEMORY;
-  struct dx_buf in = {0};
+  struct dx_buf in = {0}, out = {0};
   bool cut = false;
   size_t used;
 
@@ -266,11 +257,10 @@ enum unpack_end unpack(const struct unpack_stage *stages, size_t count,
   if (count == 0 && len > 0 && !sink(ctx, bytes, len))
     end = UNPACK_STOPPED;
   for (size_t i = 0; i < count && end < UNPACK_DAMAGED; i++) {
-    bool is_last = i + 1 == count;
-
     memset(u, 0, offsetof(struct unpack, prefix));
-    u->sink = is_last ? sink : unpack_keep;
-    u->ctx = is_last ? ctx : &out;
+    u->following = i + 1 < count ? &out : NULL;
+    u->sink = sink;
+    u->ctx = ctx;
     u->end = UNPACK_SHORT;
     u->early_change = stages[i].early_change;
     used = stages[i].filter == UNPACK_FLATE
@@ -279,12 +269,12 @@ enum unpack_end unpack(const struct unpack_stage *stages, size_t count,
     if (i == 0)
       *ret_used = used;
     cut = cut || (u->open && u->end == UNPACK_SHORT);
-    end = out.bytes.failed                ? UNPACK_NO_MEMORY
+    end = out.failed                      ? UNPACK_NO_MEMORY
           : u->end == UNPACK_SHORT && cut ? UNPACK_CUT
                                           : u->end;
     dx_buf_release(&in);
-    in = out.bytes;
-    out.bytes = (struct dx_buf){0};
+    in = out;
+    out = (struct dx_buf){0};
     bytes = (const unsigned char *)in.data;
     len = in.len;
   }
