@@ -276,11 +276,12 @@ static void page_print_text(const char *text)
 }
 
 /* Isolates right-to-left text, so that it does not move adjacent text. */
-static void page_print_apart(const char *text)
+static void page_print_apart(const char *before, const char *text,
+                             const char *after)
 {
-  printf("<bdi>");
+  printf("%s<bdi>", before);
   page_print_text(text);
-  printf("</bdi>");
+  printf("</bdi>%s", after);
 }
 
 void result_print_note(const char *text)
@@ -290,7 +291,8 @@ void result_print_note(const char *text)
   printf("</p>\n");
 }
 
-static void page_print_value(const struct cJSON *value);
+static void page_print_value(const char *before, const struct cJSON *value,
+                             const char *after);
 
 static void page_print_members(const struct cJSON *object,
                                const char *const *known)
@@ -302,38 +304,35 @@ static void page_print_members(const struct cJSON *object,
     return;
   printf("<ul>");
   for (; member; member = result_next_other(dx_json_next(member), known)) {
-    printf("<li>");
-    page_print_apart(dx_json_name(member));
-    printf(": ");
-    page_print_value(member);
-    printf("</li>");
+    page_print_apart("<li>", dx_json_name(member), ": ");
+    page_print_value("", member, "</li>");
   }
   printf("</ul>");
 }
 
 /* Recursive; cJSON limits the depth. */
-static void page_print_value(const struct cJSON *value)
+static void page_print_value(const char *before, const struct cJSON *value,
+                             const char *after)
 {
   static const char *const none[] = {NULL};
   const struct cJSON *item = dx_json_first(value);
   bool yes;
 
+  (void)fputs(before, stdout);
   if (dx_json_first_member(value) != NULL) {
     page_print_members(value, none);
   } else if (item != NULL) {
     printf("<ul>");
-    for (; item != NULL; item = dx_json_next(item)) {
-      printf("<li>");
-      page_print_value(item);
-      printf("</li>");
-    }
+    for (; item != NULL; item = dx_json_next(item))
+      page_print_value("<li>", item, "</li>");
     printf("</ul>");
   } else if (dx_json_string(value) != NULL || dx_json_is_null(value) ||
              dx_json_bool(value, &yes)) {
-    page_print_apart(result_text_of(value));
+    page_print_apart("", result_text_of(value), "");
   } else if (value != NULL) {
     (void)fputs(dx_label("(empty)"), stdout);
   }
+  (void)fputs(after, stdout);
 }
 
 /* The bar is 100 wide; the range is its middle half. */
@@ -371,21 +370,19 @@ static void page_measurement(const struct cJSON *member)
   const struct cJSON *range = dx_json_get(member, "range");
 
   printf("<td class=\"n%s\">", row.mark[0] != '\0' ? " out" : "");
-  page_print_value(dx_json_get(member, "value"));
-  printf("</td><td class=\"u\">");
-  page_print_value(dx_json_get(member, "measurement_unit"));
+  page_print_value("", dx_json_get(member, "value"), "</td><td class=\"u\">");
+  page_print_value("", dx_json_get(member, "measurement_unit"), "");
   page_print_members(member, shown);
-  printf("</td><td class=\"n\">");
-  page_print_value(dx_json_get(range, "min"));
-  printf("</td><td>");
+  page_print_value("</td><td class=\"n\">", dx_json_get(range, "min"),
+                   "</td><td>");
   page_print_bar(&row);
   if (dx_json_first_member(range) != NULL) /* other members of the range */
     page_print_members(range, limits);
   else
-    page_print_value(range);
-  printf("</td><td>");
-  page_print_value(dx_json_get(range, "max"));
-  printf("</td><td class=\"mark\">%s%s</td>",
+    page_print_value("", range, "");
+  page_print_value("</td><td>", dx_json_get(range, "max"),
+                   "</td><td class=\"mark\">");
+  printf("%s%s</td>",
          row.mark[0] == 'l'   ? "▼ "
          : row.mark[0] == 'h' ? "▲ "
                               : "",
@@ -408,16 +405,11 @@ static void page_rows(const struct cJSON *document)
          dx_label("Min"), dx_label("Range"), dx_label("Max"),
          dx_label("Out of range"));
   for (; member != NULL; member = result_next_row(dx_json_next(member))) {
-    printf("<tr><th scope=\"row\">");
-    page_print_apart(dx_json_name(member));
-    printf("</th>");
-    if (dx_json_get(member, "value") != NULL) {
+    page_print_apart("<tr><th scope=\"row\">", dx_json_name(member), "</th>");
+    if (dx_json_get(member, "value") != NULL)
       page_measurement(member);
-    } else {
-      printf("<td colspan=\"6\">");
-      page_print_value(member);
-      printf("</td>");
-    }
+    else
+      page_print_value("<td colspan=\"6\">", member, "</td>");
     printf("</tr>\n");
   }
   printf("</tbody>\n</table>\n");
@@ -436,8 +428,7 @@ static void page_patient(const struct cJSON *document)
     if (field == NULL)
       continue;
     printf("<div><dt>%s</dt><dd>", dx_label(labels[i]));
-    page_print_value(field);
-    printf("</dd></div>");
+    page_print_value("", field, "</dd></div>");
   }
   printf("</dl>\n");
 }
@@ -450,24 +441,20 @@ void result_print_page(const struct cJSON *results)
   const struct cJSON *document = dx_json_first_member(data);
 
   printf("<section>\n<h2>%s ", dx_label("Case"));
-  page_print_apart(result_text_of(dx_json_get(results, "case_name")));
-  printf(" <small>");
-  page_print_apart(result_text_of(dx_json_get(results, "id")));
-  printf("</small></h2>\n");
+  page_print_apart("", result_text_of(dx_json_get(results, "case_name")), "");
+  page_print_apart(" <small>", result_text_of(dx_json_get(results, "id")),
+                   "</small></h2>\n");
   page_print_members(results, known);
   if (result_is_empty(results))
     printf("<p>%s</p>\n", dx_label("Nothing was found in it"));
   for (; document != NULL; document = dx_json_next(document)) {
     printf("<h3>%s ", dx_label("Document"));
-    page_print_apart(dx_json_name(document));
-    printf("</h3>\n");
+    page_print_apart("", dx_json_name(document), "</h3>\n");
     if (dx_json_first_member(document) != NULL) {
       page_patient(document);
       page_rows(document);
     } else { /* it may not be an object */
-      printf("<p>");
-      page_print_value(document);
-      printf("</p>\n");
+      page_print_value("<p>", document, "</p>\n");
     }
   }
   printf("</section>\n");
