@@ -15,15 +15,9 @@ debian_sources() # [CODENAME]
 }
 
 # A minimal Debian, with more packages if they are given.
-make_debian() # [--arch ARCH] CODENAME DIRECTORY [PACKAGE...]
+make_debian() # CODENAME DIRECTORY [PACKAGE...]
 {
-  local arch codename dir mirror
-  arch=$(dpkg --print-architecture)
-  if [ "$1" = --arch ]; then
-    arch=$2
-    shift 2
-  fi
-  codename=$1 dir=$2
+  local codename=$1 dir=$2 mirror
   shift 2
   mirror=$(debian_sources "$codename" |
     awk -v s="$codename" '$2 == s { print $1; exit }')
@@ -31,7 +25,7 @@ make_debian() # [--arch ARCH] CODENAME DIRECTORY [PACKAGE...]
     echo "apt knows no mirror of $codename" >&2
     return 1
   fi
-  debootstrap --arch="$arch" --variant=minbase \
+  debootstrap --variant=minbase \
     --include="$(IFS=,; echo "${*:-ca-certificates}")" \
     --components="$(debian_sources "$codename" | cut -d ' ' -f 3 | sort -u |
       paste -sd,)" "$codename" "$dir" "$mirror" || return

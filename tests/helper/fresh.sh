@@ -4,10 +4,9 @@
 # so that it must install everything that it needs. All files are in a temporary
 # directory, in its own mount and process namespaces, and are removed.
 #
-#   fresh.sh [--user] [--arch ARCH] CODENAME COMMAND
+#   fresh.sh [--user] CODENAME COMMAND
 #
 #   --user   as an ordinary user, for whom sudo asks for a password once
-#   --arch   of another architecture of Debian, emulated by QEMU if necessary
 #
 # Needs root, debootstrap (installed if missing), a mirror of Debian in apt's
 # configuration, and 4 GB in TMPDIR (/var/tmp). CI is passed on.
@@ -27,32 +26,11 @@ if [ "${1-}" = --user ]; then
   user=tester
   shift
 fi
-arch=$(dpkg --print-architecture)
-if [ "${1-}" = --arch ]; then
-  arch=$2
-  shift 2
-fi
-[ $# = 2 ] || fail 'usage: fresh.sh [--user] [--arch ARCH] CODENAME COMMAND'
+[ $# = 2 ] || fail 'usage: fresh.sh [--user] CODENAME COMMAND'
 codename=$1
 command=$2
 [ "$(id -u)" = 0 ] || fail 'it must be run by root'
 install_missing debootstrap git util-linux || exit
-
-# Registers QEMU with the kernel, in containers where systemd has not.
-emulate() # ARCH
-{
-  local dir=/proc/sys/fs/binfmt_misc name
-  case $1 in
-  i386) return 0 ;;
-  arm64) name=qemu-aarch64 ;;
-  *) name=qemu-$1 ;;
-  esac
-  install_missing qemu-user-static || return
-  [ -e $dir/register ] || mount -t binfmt_misc none $dir || return
-  [ -e $dir/$name ] || cat "/usr/lib/binfmt.d/$name.conf" > $dir/register
-}
-[ "$arch" = "$(dpkg --print-architecture)" ] || emulate "$arch" ||
-  fail "this machine cannot run programs of $arch"
 
 dir=$(mktemp -d "${TMPDIR:-/var/tmp}/dx-fresh.XXXXXX")
 # Killing unshare, which blocks SIGTERM, ends everything inside.
@@ -67,7 +45,7 @@ machine=$dir/machine
 log=$dir/log
 chmod 755 "$dir"
 
-make_debian --arch "$arch" "$codename" "$machine" ca-certificates ${user:+sudo} \
+make_debian "$codename" "$machine" ca-certificates ${user:+sudo} \
   > "$log" 2>&1 || fail "debootstrap cannot make a Debian: $(tail -n 5 "$log")"
 # Registries may be reached through a proxy that this machine trusts.
 if compgen -G '/usr/local/share/ca-certificates/*.crt' > /dev/null; then
