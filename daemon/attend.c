@@ -1,6 +1,6 @@
 /*
- * attend.c - communicates with the backends and commands that attend: sends
- * them the status of their jobs, and handles their messages.
+ * attend.c - what clients are told about the jobs that they attend or have
+ * canceled; verbs.c handles their messages.
  */
 #include "daemon/manager.h"
 
@@ -12,10 +12,9 @@
 #include "lib/base/policy.h"
 #include "lib/spool/sentence.h"
 
-/* ---- the outcome of a job ---- */
+/* ---- the end of attending ---- */
 
-/* Only the next print jobs can report them. */
-static void send_failures(struct session *session, const char *queue)
+void attend_send_failures(struct session *session, const char *queue)
 {
   const struct manager *manager = session->manager;
   size_t i, failed = 0, undecided = 0;
@@ -54,25 +53,34 @@ void attend_refuse(struct client *client, const struct dx_err *err)
   send_end(client, err, sentence);
 }
 
-static void end_with(struct session *session, const struct dx_err *err)
+void attend_end(struct session *session, const struct dx_err *err)
 {
   session->key[0] = '\0';
   attend_refuse(session->client, err);
 }
 
-static void end_with_outcome(struct session *session, const struct dx_job *job,
+void attend_end_with_outcome(struct session *session, const struct dx_job *job,
                              bool is_new)
 {
   char sentence[DX_SENTENCE_BYTES];
   struct dx_err err = {.code = DX_OK};
 
-  send_failures(session, job->queue);
+  attend_send_failures(session, job->queue);
   if (dx_job_outcome(job, &err) == DX_OK && !is_new)
     (void)snprintf(sentence, sizeof(sentence), "%s", DX_SAY_NOTHING_NEW);
   else
     dx_job_sentence(job, sentence);
   session->key[0] = '\0';
   send_end(session->client, &err, sentence);
+}
+
+void attend_reset(struct managed *managed)
+{
+  managed->may_ms = 0;
+  managed->may_yes = false;
+  managed->asked_ms = 0;
+  managed->watch_gap_ms = DX_WATCH_FIRST_MS;
+  managed->watch_ms = dx_monotonic_ms();
 }
 
 void attend_release(struct managed *managed, enum dx_backend backend)
@@ -84,20 +92,64 @@ void attend_release(struct managed *managed, enum dx_backend backend)
   managed->attendant = NULL;
   if (managed->job->print.backend == DX_BACKEND_ATTENDS)
     managed->job->print.backend = backend;
-  permit_watch(managed);
+  attend_reset(managed);
 }
 
-void attend_over(struct managed *managed)
+static void tell_canceled(struct session *session, const struct dx_job *job)
 {
-  struct session *attendant = managed->attendant;
+  const struct dx_config *config = session->manager->config;
+  static const char *const has[] = {"already has", "may have"};
+  size_t uploads[2] = {0}; /* that surely, or perhaps, have arrived */
+  size_t i, k;
+  const char *missing = NULL; /* a section that is not configured */
 
-  if (attendant == NULL)
-    return;
-  if (managed->job->halt.code != DX_OK)
-    end_with(attendant, &managed->job->halt);
-  else
-    end_with_outcome(attendant, managed->job, managed->is_new);
-  attend_release(managed, DX_BACKEND_ENDED);
+  for (i = 0; i < job->submission_count; i++) {
+    const struct dx_submission *sub = &job->submissions[i];
+    const char *section = dx_submission_section(sub);
+
+    for (k = 0; sub->code == DX_E_CANCELED && k < sub->file_count; k++)
+      if (sub->uploaded_at != 0 || sub->files[k].put == DX_PUT_DONE)
+        uploads[0]++;
+      else if (sub->files[k].put == DX_PUT_SENDING)
+        uploads[1]++;
+    if (missing == NULL && sub->state == DX_ST_CANCELED &&
+        dx_config_service(config, section) == NULL)
+      missing = section;
+  }
+  control_send(session->client, "line Canceled job %s", job->key);
+  for (i = 0; i < 2; i++)
+    if (uploads[i] > 0)
+      control_send(session->client,
+                   "line The service %s %zu document%s; no results will be "
+                   "fetched",
+                   has[i], uploads[i], uploads[i] == 1 ? "" : "s");
+  if (uploads[0] + uploads[1] == 0)
+    control_send(session->client,
+                 "line None of the canceled documents had been uploaded");
+  if (dx_job_count(job, DX_ST_EXTRACTED) > 0)
+    control_send(session->client,
+                 "line Earlier results stay in the results directory");
+  if (missing != NULL) /* a consumer may wait for the manifest */
+    control_send(session->client,
+                 "warn no manifest was written, because service '%s' is not in "
+                 "'%s'",
+                 missing, config->path);
+  control_send(session->client, "done ");
+}
+
+void attend_over(struct manager *manager, struct managed *managed)
+{
+  struct session *attendant = managed->attendant, *s;
+
+  if (attendant != NULL && managed->job->halt.code != DX_OK)
+    attend_end(attendant, &managed->job->halt);
+  else if (attendant != NULL)
+    attend_end_with_outcome(attendant, managed->job, managed->is_new);
+  if (attendant != NULL)
+    attend_release(managed, DX_BACKEND_ENDED);
+  for (s = manager->sessions; s != NULL; s = s->next)
+    if (s->waits == managed)
+      tell_canceled(s, managed->job);
 }
 
 /* ---- beginning ---- */
@@ -112,7 +164,7 @@ static void send_note(struct session *session, const struct dx_note *note,
   control_send(session->client, "%s", line);
 }
 
-static bool is_of(const struct session *session, const struct dx_job *job)
+bool attend_is_of(const struct session *session, const struct dx_job *job)
 {
   return strcmp(session->key, job->print.key) == 0 &&
          strcmp(session->run, job->print.run) == 0;
@@ -125,6 +177,7 @@ static void supersede(struct managed *managed)
     return;
   control_send(managed->attendant->client, "gone");
   client_close(managed->attendant->client);
+  managed->attendant->key[0] = '\0';
   attend_release(managed, DX_BACKEND_BROKEN);
 }
 
@@ -137,7 +190,7 @@ static void link_to(struct session *session, struct managed *managed)
   supersede(managed);
   session->managed = managed;
   managed->attendant = session;
-  permit_watch(managed);
+  attend_reset(managed);
   if (print->backend == DX_BACKEND_BROKEN || print->backend == DX_BACKEND_ENDED)
     print->backend = DX_BACKEND_ATTENDS;
   if (!dx_job_is_here(managed->job) && !dx_job_is_final(managed->job))
@@ -149,10 +202,11 @@ void attend_picked_up(struct manager *manager, struct managed *managed)
 {
   struct session *s;
 
-  if (managed->attendant != NULL && !is_of(managed->attendant, managed->job))
+  if (managed->attendant != NULL &&
+      !attend_is_of(managed->attendant, managed->job))
     supersede(managed);
   for (s = manager->sessions; s != NULL; s = s->next)
-    if (s->managed == NULL && is_of(s, managed->job))
+    if (s->managed == NULL && attend_is_of(s, managed->job))
       link_to(s, managed);
 }
 
@@ -168,124 +222,10 @@ void attend_refused(struct manager *manager, const char *name, bool is_final,
         strcmp(name + DX_KEY_BYTES, s->run) != 0)
       continue;
     if (is_final)
-      end_with(s, err);
+      attend_end(s, err);
     else
       send_note(s, &note, true);
   }
-}
-
-/* Tries again at once if the administrator must fix something: that was noticed
- * while no backend was connected, after a restart, and is reported only to
- * one that is. */
-static void retry_if_stopped(struct manager *manager, struct managed *managed)
-{
-  enum dx_class cls = dx_class_of(managed->job->message_code);
-  struct dx_err err;
-
-  if ((cls == DX_CL_CONFIG || cls == DX_CL_TOKEN) &&
-      manager_borrow(manager, managed->job->key, &managed, &err) == DX_OK &&
-      manager_drive(manager, managed, &err) != DX_OK)
-    dx_log(DX_LOG_ERROR, "%s: %s", dx_code_name(err.code), err.text);
-}
-
-/* No job of this run is in progress: it is over, or was superseded. */
-static void begin_without_receipt(struct session *session)
-{
-  struct manager *manager = session->manager;
-  struct dx_job *job = NULL;
-  struct dx_err err;
-  enum dx_code code = dx_spool_load(manager->spool, session->key, &job, &err);
-
-  if (code != DX_OK) {
-    end_with(session, &err);
-  } else if (!is_of(session, job) ||
-             (!dx_job_is_final(job) && manager_holds(manager, session->key))) {
-    control_send(session->client, "gone"); /* another run has taken over */
-    client_close(session->client);
-    dx_job_free(&job);
-  } else if (dx_job_is_final(job)) {
-    end_with_outcome(session, job, true);
-    dx_job_free(&job);
-  } else if (manager_take(manager, job, false, &err) != DX_OK) {
-    end_with(session, &err);
-  }
-}
-
-void attend_begin(struct session *session, const char *key, const char *run)
-{
-  char name[DX_RECEIPT_BYTES];
-  struct managed *managed;
-  struct dx_err err;
-  enum dx_code code;
-
-  (void)snprintf(session->key, sizeof(session->key), "%s", key);
-  (void)snprintf(session->run, sizeof(session->run), "%s", run);
-  (void)snprintf(name, sizeof(name), "%s.%s", key, run);
-  if (!dx_is_receipt_name(name)) {
-    (void)dx_fail(&err, DX_E_ARG, 0, "not the name of a receipt");
-    end_with(session, &err);
-    return;
-  }
-  manager_pick_up_others(session->manager, name);
-  code = manager_pick_up(session->manager, name, &err);
-  if (code != DX_E_NOT_FOUND)
-    return; /* linked, refused, or waiting */
-  managed = manager_find(session->manager, key);
-  if (managed == NULL || managed->is_over || !is_of(session, managed->job)) {
-    begin_without_receipt(session);
-  } else {
-    link_to(session, managed);
-    retry_if_stopped(session->manager, managed);
-  }
-}
-
-/* ---- messages of backends ---- */
-
-/* If a document was refused or has failed, the backend stays, so that CUPS
- * holds the print job: users notice that, but not an entry in the spool. */
-void attend_leave(struct session *session)
-{
-  struct managed *managed = session->managed;
-
-  if (managed == NULL || managed->is_unsynced ||
-      managed->job->print.undecided ||
-      dx_job_count(managed->job, DX_ST_REFUSED) > 0 ||
-      dx_job_count(managed->job, DX_ST_FAILED) > 0)
-    return;
-  managed->job->print.backend = DX_BACKEND_LEFT;
-  if (!manager_save(session->manager, managed)) {
-    managed->job->print.backend = DX_BACKEND_ATTENDS;
-    return; /* it asks again */
-  }
-  send_failures(session, managed->job->queue);
-  control_send(session->client, "left");
-  session->key[0] = '\0';
-  attend_release(managed, DX_BACKEND_LEFT);
-}
-
-void attend_ended(struct session *session, const char *word)
-{
-  enum dx_answer answer = dx_answer_by_word(word);
-  struct managed *managed = session->managed;
-  char sentence[DX_SENTENCE_BYTES];
-
-  if (managed == NULL)
-    return;
-  attend_release(managed, DX_BACKEND_ENDED);
-  if (answer != DX_ANSWER_COUNT && answer != DX_ANSWER_NOT_ASKED)
-    permit_learn(session->manager, managed, answer);
-  session->key[0] = '\0';
-  if (!manager_save(session->manager, managed))
-    return;
-  dx_job_sentence(managed->job, sentence);
-  control_send(session->client, "sentence %s", sentence);
-  control_send(session->client, "gone");
-}
-
-void attend_closed(struct session *session)
-{
-  if (session->managed != NULL)
-    attend_release(session->managed, DX_BACKEND_BROKEN);
 }
 
 int64_t attend_turn(struct manager *manager)
@@ -354,16 +294,14 @@ static void stop_queue(struct managed *managed, const struct dx_note *note)
   managed->job->dirty = true;
 }
 
-void attend_note(void *ctx, struct dx_job *job, const struct dx_note *note)
+void attend_note(struct manager *manager, struct managed *managed,
+                 const struct dx_note *note)
 {
-  struct managed *managed = manager_find(ctx, job->key);
-
-  log_note(ctx, job, note);
-  if (managed == NULL || managed->attendant == NULL)
+  log_note(manager, managed->job, note);
+  if (managed->attendant == NULL)
     return;
-  if (note->kind == DX_NOTE_ADMIN) {
+  if (note->kind == DX_NOTE_ADMIN)
     stop_queue(managed, note);
-    return;
-  }
-  send_note(managed->attendant, note, dx_job_is_here(job));
+  else
+    send_note(managed->attendant, note, dx_job_is_here(managed->job));
 }

@@ -113,8 +113,7 @@ static void manager_settle(struct manager *manager, struct managed *managed)
 static void manager_end(struct manager *manager, struct managed *managed)
 {
   managed->is_over = true;
-  attend_over(managed);
-  verbs_canceled(manager, managed);
+  attend_over(manager, managed);
   manager_settle(manager, managed);
 }
 
@@ -151,6 +150,26 @@ void manager_saved(void *ctx, struct dx_job *job)
   const struct manager *manager = ctx;
 
   status_tell(manager->status, job);
+}
+
+static void on_note(void *ctx, struct dx_job *job, const struct dx_note *note)
+{
+  attend_note(ctx, manager_find(ctx, job->key), note);
+}
+
+static enum dx_permission on_may_send(void *ctx, struct dx_job *job)
+{
+  return permit_ask(ctx, manager_find(ctx, job->key));
+}
+
+/* Now the engine and permit_turn() ask again. */
+static void on_answered(void *ctx, const char *key)
+{
+  const struct manager *manager = ctx;
+  const struct managed *managed = key != NULL ? manager_find(ctx, key) : NULL;
+
+  if (managed != NULL)
+    dx_engine_wake(manager->engine, managed->job);
 }
 
 /* ---- jobs for the engine ---- */
@@ -194,7 +213,7 @@ enum dx_code manager_drive(struct manager *manager, struct managed *managed,
     manager_drop(manager, managed);
     return DX_OK;
   }
-  permit_watch(managed);
+  attend_reset(managed);
   code = dx_engine_add(manager->engine, managed->job, err);
   if (code != DX_OK) {
     manager_drop(manager, managed);
@@ -530,13 +549,13 @@ static bool is_stored(void *ctx, const char *key)
 enum dx_code manager_start(struct manager *manager, struct dx_config *config,
                            struct dx_err *err)
 {
-  const struct dx_observer observer = {.note = attend_note,
+  const struct dx_observer observer = {.note = on_note,
                                        .ended = on_ended,
                                        .released = on_released,
-                                       .may_send = permit_ask,
+                                       .may_send = on_may_send,
                                        .saved = manager_saved,
                                        .ctx = manager};
-  const struct cupsd_ops ops = {has_section, permit_answered, manager};
+  const struct cupsd_ops ops = {has_section, on_answered, manager};
 
   manager->config = config;
   manager->engine = dx_engine_new(config, manager->spool, manager->http,

@@ -3,8 +3,16 @@
  * results; no other process changes them (doc/architecture.md, "One process for
  * all jobs").
  *
- * Ownership: main.c owns struct manager; only manager.c, permit.c, attend.c,
- * and verbs.c change it. Blocking: the disk.
+ *     verbs.c      the messages of clients
+ *     manager.c    receipts, the list of jobs, and what passes to the engine
+ *     permit.c     whether a document may be sent
+ *     attend.c     what clients are told
+ *
+ * Each of these files calls only those below it; the engine and cupsd.h call
+ * only manager.c.
+ *
+ * Ownership: main.c owns struct manager; only these files change it. Blocking:
+ * the disk.
  */
 #ifndef DX_DAEMON_MANAGER_H
 #define DX_DAEMON_MANAGER_H
@@ -135,14 +143,10 @@ void manager_saved(void *ctx, struct dx_job *job);
 
 /* ---- permit.c ---- */
 
-/* The observer's may_send. ctx: the struct manager. */
-enum dx_permission permit_ask(void *ctx, struct dx_job *job);
-/* The `answered` callback of cupsd.h. */
-void permit_answered(void *ctx, const char *key);
+/* Whether the next step of the job may be sent, for the observer's may_send. */
+enum dx_permission permit_ask(struct manager *manager, struct managed *managed);
 /* The attendant's answer to `may`. */
 void permit_reply(struct managed *managed, int64_t number, bool yes);
-/* Resets the state after the attendant has changed: cupsd is asked at once. */
-void permit_watch(struct managed *managed);
 /* Queries cupsd about jobs that are due. Returns when the next one is due. */
 int64_t permit_turn(struct manager *manager);
 /* Applies an answer of cupsd about a job: cancels the job if its print job was
@@ -152,25 +156,35 @@ void permit_learn(struct manager *manager, struct managed *managed,
 
 /* ---- attend.c ---- */
 
-void attend_begin(struct session *session, const char *key, const char *run);
-void attend_leave(struct session *session);
-void attend_ended(struct session *session, const char *answer);
-void attend_closed(struct session *session);
-/* Sends `alive` to all clients that attend, so that they notice if docextractd
- * hangs. Returns when it is due again. */
-int64_t attend_turn(struct manager *manager);
-/* The observer's note, and the end of a job. */
-void attend_note(void *ctx, struct dx_job *job, const struct dx_note *note);
-void attend_over(struct managed *managed);
+/* Refuses an `attend`: the backend ends with this outcome. */
+void attend_refuse(struct client *client, const struct dx_err *err);
+/* The same for a client that attends, with an error or the outcome of the job.
+ * is_new: this run has sent something. */
+void attend_end(struct session *session, const struct dx_err *err);
+void attend_end_with_outcome(struct session *session, const struct dx_job *job,
+                             bool is_new);
+/* The failures of the queue; only its next print jobs can report them. */
+void attend_send_failures(struct session *session, const char *queue);
+/* Whether the client attends this run of the job. */
+bool attend_is_of(const struct session *session, const struct dx_job *job);
+/* Resets permit.c after the attendant has changed: cupsd is asked at once. */
+void attend_reset(struct managed *managed);
 /* The client, if any, no longer attends the job. */
 void attend_release(struct managed *managed, enum dx_backend backend);
+/* The job has ended, for the client that attends it and those that have
+ * canceled it. */
+void attend_over(struct manager *manager, struct managed *managed);
 /* A receipt was picked up or refused: links the clients that attend it, or
  * sends them the error. */
 void attend_picked_up(struct manager *manager, struct managed *managed);
 void attend_refused(struct manager *manager, const char *name, bool is_final,
                     const struct dx_err *err);
-/* Refuses an `attend`: the backend ends with this outcome. */
-void attend_refuse(struct client *client, const struct dx_err *err);
+/* Sends `alive` to all clients that attend, so that they notice if docextractd
+ * hangs. Returns when it is due again. */
+int64_t attend_turn(struct manager *manager);
+/* A note of the engine. */
+void attend_note(struct manager *manager, struct managed *managed,
+                 const struct dx_note *note);
 
 /* ---- verbs.c ---- */
 
@@ -182,7 +196,5 @@ void verbs_message(struct manager *manager, struct client *client,
                    const struct dx_message *message);
 /* The `closed` callback of the control socket. ctx: unused. */
 void verbs_closed(void *ctx, struct client *client);
-/* Tells the clients that canceled this job that it has ended. */
-void verbs_canceled(struct manager *manager, const struct managed *managed);
 
 #endif

@@ -95,10 +95,9 @@ static bool use_other(struct managed *managed)
   return true;
 }
 
-enum dx_permission permit_ask(void *ctx, struct dx_job *job)
+enum dx_permission permit_ask(struct manager *manager, struct managed *managed)
 {
-  struct manager *manager = ctx;
-  struct managed *managed = manager_find(manager, job->key);
+  struct dx_job *job = managed->job;
   enum dx_permission permission = DX_MAY_ASK;
   enum dx_backend backend = job->print.backend;
   enum dx_answer answer = DX_ANSWER_NOT_ASKED;
@@ -130,7 +129,7 @@ enum dx_permission permit_ask(void *ctx, struct dx_job *job)
   managed->asked_ms = 0;
   permission = decide(managed, answer, backend);
   if (permission == DX_MAY_CANCEL && use_other(managed))
-    return permit_ask(ctx, job);
+    return permit_ask(manager, managed);
   return job->dirty && permission == DX_MAY_SEND ? DX_MAY_WAIT : permission;
 }
 
@@ -157,15 +156,6 @@ static bool is_watched(const struct managed *managed)
 
   return !managed->is_over && managed->attendant == NULL &&
          print->backend != DX_BACKEND_NONE && print->final == DX_FINAL_NONE;
-}
-
-void permit_watch(struct managed *managed)
-{
-  managed->may_ms = 0;
-  managed->may_yes = false;
-  managed->asked_ms = 0;
-  managed->watch_gap_ms = DX_WATCH_FIRST_MS;
-  managed->watch_ms = dx_monotonic_ms();
 }
 
 int64_t permit_turn(struct manager *manager)
@@ -197,14 +187,4 @@ int64_t permit_turn(struct manager *manager)
     }
   }
   return next;
-}
-
-/* Now the engine and permit_turn() ask again. */
-void permit_answered(void *ctx, const char *key)
-{
-  struct manager *manager = ctx;
-  struct managed *managed = key != NULL ? manager_find(manager, key) : NULL;
-
-  if (managed != NULL)
-    dx_engine_wake(manager->engine, managed->job);
 }

@@ -1,6 +1,5 @@
 /*
- * verbs.c - the requests of clients of the control socket. attend.c handles
- * `attend` and related verbs; the rest are requests of the command.
+ * verbs.c - the messages of the clients of the control socket.
  */
 #include "daemon/manager.h"
 
@@ -9,64 +8,124 @@
 #include <string.h>
 
 #include "lib/base/log.h"
+#include "lib/spool/sentence.h"
 
 void verbs_refuse(struct client *client, const struct dx_err *err)
 {
   control_send(client, "error %s %s", dx_code_name(err->code), err->text);
 }
 
-/* ---- cancel ---- */
+/* ---- backends and commands that attend ---- */
 
-static void tell_canceled(struct session *session, const struct dx_job *job)
+/* Tries again at once if the administrator must fix something: that was noticed
+ * while no backend was connected, after a restart, and is reported only to
+ * one that is. */
+static void retry_if_stopped(struct manager *manager, struct managed *managed)
 {
-  const struct dx_config *config = session->manager->config;
-  static const char *const has[] = {"already has", "may have"};
-  size_t uploads[2] = {0}; /* that surely, or perhaps, have arrived */
-  size_t i, k;
-  const char *missing = NULL; /* a section that is not configured */
+  enum dx_class cls = dx_class_of(managed->job->message_code);
+  struct dx_err err;
 
-  for (i = 0; i < job->submission_count; i++) {
-    const struct dx_submission *sub = &job->submissions[i];
-    const char *section = dx_submission_section(sub);
+  if ((cls == DX_CL_CONFIG || cls == DX_CL_TOKEN) &&
+      manager_borrow(manager, managed->job->key, &managed, &err) == DX_OK &&
+      manager_drive(manager, managed, &err) != DX_OK)
+    dx_log(DX_LOG_ERROR, "%s: %s", dx_code_name(err.code), err.text);
+}
 
-    for (k = 0; sub->code == DX_E_CANCELED && k < sub->file_count; k++)
-      if (sub->uploaded_at != 0 || sub->files[k].put == DX_PUT_DONE)
-        uploads[0]++;
-      else if (sub->files[k].put == DX_PUT_SENDING)
-        uploads[1]++;
-    if (missing == NULL && sub->state == DX_ST_CANCELED &&
-        dx_config_service(config, section) == NULL)
-      missing = section;
+/* No job of this run is in progress: it is over, or was superseded. */
+static void begin_without_receipt(struct session *session)
+{
+  struct manager *manager = session->manager;
+  struct dx_job *job = NULL;
+  struct dx_err err;
+  enum dx_code code = dx_spool_load(manager->spool, session->key, &job, &err);
+
+  if (code != DX_OK) {
+    attend_end(session, &err);
+  } else if (!attend_is_of(session, job) ||
+             (!dx_job_is_final(job) && manager_holds(manager, session->key))) {
+    control_send(session->client, "gone"); /* another run has taken over */
+    client_close(session->client);
+    dx_job_free(&job);
+  } else if (dx_job_is_final(job)) {
+    attend_end_with_outcome(session, job, true);
+    dx_job_free(&job);
+  } else if (manager_take(manager, job, false, &err) != DX_OK) {
+    attend_end(session, &err);
   }
-  control_send(session->client, "line Canceled job %s", job->key);
-  for (i = 0; i < 2; i++)
-    if (uploads[i] > 0)
-      control_send(session->client,
-                   "line The service %s %zu document%s; no results will be "
-                   "fetched",
-                   has[i], uploads[i], uploads[i] == 1 ? "" : "s");
-  if (uploads[0] + uploads[1] == 0)
-    control_send(session->client,
-                 "line None of the canceled documents had been uploaded");
-  if (dx_job_count(job, DX_ST_EXTRACTED) > 0)
-    control_send(session->client,
-                 "line Earlier results stay in the results directory");
-  if (missing != NULL) /* a consumer may wait for the manifest */
-    control_send(session->client,
-                 "warn no manifest was written, because service '%s' is not in "
-                 "'%s'",
-                 missing, config->path);
-  control_send(session->client, "done ");
 }
 
-void verbs_canceled(struct manager *manager, const struct managed *managed)
+static void verb_attend(struct session *session, const char *key,
+                        const char *run)
 {
-  struct session *s;
+  char name[DX_RECEIPT_BYTES];
+  struct managed *managed;
+  struct dx_err err;
+  enum dx_code code;
 
-  for (s = manager->sessions; s != NULL; s = s->next)
-    if (s->waits == managed)
-      tell_canceled(s, managed->job);
+  (void)snprintf(session->key, sizeof(session->key), "%s", key);
+  (void)snprintf(session->run, sizeof(session->run), "%s", run);
+  (void)snprintf(name, sizeof(name), "%s.%s", key, run);
+  if (!dx_is_receipt_name(name)) {
+    (void)dx_fail(&err, DX_E_ARG, 0, "not the name of a receipt");
+    attend_end(session, &err);
+    return;
+  }
+  manager_pick_up_others(session->manager, name);
+  code = manager_pick_up(session->manager, name, &err);
+  if (code != DX_E_NOT_FOUND)
+    return; /* linked, refused, or waiting */
+  managed = manager_find(session->manager, key);
+  if (managed == NULL || managed->is_over ||
+      !attend_is_of(session, managed->job)) {
+    begin_without_receipt(session);
+  } else {
+    attend_picked_up(session->manager, managed);
+    retry_if_stopped(session->manager, managed);
+  }
 }
+
+/* If a document was refused or has failed, the backend stays, so that CUPS
+ * holds the print job: users notice that, but not an entry in the spool. */
+static void verb_leave(struct session *session)
+{
+  struct managed *managed = session->managed;
+
+  if (managed == NULL || managed->is_unsynced ||
+      managed->job->print.undecided ||
+      dx_job_count(managed->job, DX_ST_REFUSED) > 0 ||
+      dx_job_count(managed->job, DX_ST_FAILED) > 0)
+    return;
+  managed->job->print.backend = DX_BACKEND_LEFT;
+  if (!manager_save(session->manager, managed)) {
+    managed->job->print.backend = DX_BACKEND_ATTENDS;
+    return; /* it asks again */
+  }
+  attend_send_failures(session, managed->job->queue);
+  control_send(session->client, "left");
+  session->key[0] = '\0';
+  attend_release(managed, DX_BACKEND_LEFT);
+}
+
+static void verb_ended(struct session *session, const char *word)
+{
+  enum dx_answer answer = dx_answer_by_word(word);
+  struct managed *managed = session->managed;
+  char sentence[DX_SENTENCE_BYTES];
+
+  if (managed == NULL)
+    return;
+  attend_release(managed, DX_BACKEND_ENDED);
+  if (answer != DX_ANSWER_COUNT && answer != DX_ANSWER_NOT_ASKED)
+    permit_learn(session->manager, managed, answer);
+  session->key[0] = '\0';
+  if (!manager_save(session->manager, managed))
+    return;
+  dx_job_sentence(managed->job, sentence);
+  control_send(session->client, "sentence %s", sentence);
+  control_send(session->client, "gone");
+}
+
+/* ---- cancel ---- */
 
 static void print_job_of(const struct dx_job *job, char name[64])
 {
@@ -365,7 +424,8 @@ void verbs_closed(void *ctx, struct client *client)
   (void)ctx;
   if (session == NULL)
     return;
-  attend_closed(session);
+  if (session->managed != NULL)
+    attend_release(session->managed, DX_BACKEND_BROKEN);
   dx_engine_cancel_hello(session->manager->engine, client);
   for (at = &session->manager->sessions; *at != session; at = &(*at)->next)
     ;
@@ -398,7 +458,7 @@ void verbs_message(struct manager *manager, struct client *client,
   switch (message->verb) {
   case DX_VERB_ATTEND:
     if (session->key[0] == '\0')
-      attend_begin(session, key, message->words[1]);
+      verb_attend(session, key, message->words[1]);
     break;
   case DX_VERB_YES:
   case DX_VERB_NO:
@@ -408,10 +468,10 @@ void verbs_message(struct manager *manager, struct client *client,
     dx_engine_wake(manager->engine, session->managed->job);
     break;
   case DX_VERB_LEAVE:
-    attend_leave(session);
+    verb_leave(session);
     break;
   case DX_VERB_ENDED:
-    attend_ended(session, message->words[0]);
+    verb_ended(session, message->words[0]);
     break;
   case DX_VERB_HELLO:
     code = dx_engine_hello(manager->engine, message->text, tell_client, client,

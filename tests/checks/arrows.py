@@ -19,14 +19,9 @@ FUNCTION = re.compile(r'^(?!#|\s|struct \w+$|enum)([^;{}=]*?)\b(\w+)\('
 NOT_CODE = re.compile(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|'
                       r"'(?:\\.|[^'\\\n])+'", re.S)
 
-# A message of a client changes a job, and a change of a job is reported to its
-# clients: these four files count as one.
-MANAGER = {'daemon/attend', 'daemon/permit', 'daemon/verbs'}
-
 
 def module(path):
-    name = os.path.splitext(path)[0].removesuffix('_internal')
-    return 'daemon/manager' if name in MANAGER else name
+    return os.path.splitext(path)[0].removesuffix('_internal')
 
 
 def circles(arrows):
