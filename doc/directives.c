@@ -1,7 +1,7 @@
 /*
  * directives.c - prints the list of all directives for docextract.conf(5),
- * in mdoc, from the rows in lib/config/config.c. Run while building only; what
- * a directive means is said in its row, not here.
+ * in mdoc, from the rows in lib/config/directives.def. Run while building only;
+ * what a directive means is said in its row, not here.
  */
 #include <stdbool.h>
 #include <stdio.h>

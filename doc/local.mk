@@ -1,6 +1,6 @@
 # doc/ - manual pages, the completion of bash, a configuration to begin with.
 # The directives of docextract.conf(5) are printed by a program made of
-# lib/config/config.c's rows.
+# the rows of lib/config/directives.def.
 dist_man_MANS = doc/docextract.1 doc/docextract-sim.1 \
 	doc/docextract-results.5 doc/docextract-backend.7 doc/todocextract.7 \
 	doc/docextractd.8

@@ -59,11 +59,23 @@ static enum dx_reason document_picture(const unsigned char *bytes, size_t len,
   return reason;
 }
 
+/* Of a picture that is converted to PDF; NULL for another type. */
+static image_pdf_source *document_source_of(const char *type)
+{
+#define X(name, its_type, bytes)   \
+  if (strcmp(type, its_type) == 0) \
+    return image_pdf_##name;
+  DX_MIME_PICTURES(X)
+#undef X
+  return NULL;
+}
+
 enum dx_reason document_convert(const struct pdf_task *task,
                                 struct pdf_done *ret_done)
 {
   bool is_tiff = strcmp(task->type, DX_MIME_TIFF) == 0;
   bool is_text = strcmp(task->type, DX_MIME_TEXT) == 0;
+  image_pdf_source *source = document_source_of(task->type);
   unsigned char *bytes;
   enum dx_reason reason;
   size_t len;
@@ -80,12 +92,8 @@ enum dx_reason document_convert(const struct pdf_task *task,
   else if (is_text)
     reason =
         task->text->to_pdf(bytes, len, task->options, task->spare_fd, ret_done);
-  else if (is_tiff)
-    reason = image_pdf_make(task, bytes, len, image_pdf_tiff, ret_done);
-  else if (strcmp(task->type, DX_MIME_GIF) == 0)
-    reason = image_pdf_make(task, bytes, len, image_pdf_gif, ret_done);
-  else if (strcmp(task->type, DX_MIME_PNM) == 0)
-    reason = image_pdf_make(task, bytes, len, image_pdf_pnm, ret_done);
+  else if (source != NULL)
+    reason = image_pdf_make(task, bytes, len, source, ret_done);
   else
     reason = document_picture(bytes, len, task, ret_done);
   (void)munmap(bytes, len);

@@ -19,6 +19,7 @@
 
 #include "filter/task.h"
 #include "lib/base/buf.h"
+#include "lib/print/mime.h"
 
 struct image_pdf_page {
   uint32_t width, height; /* pixels, as stored */
@@ -62,7 +63,9 @@ struct image_pdf {
  *   TOO_COMPLEX  a page needs too much memory, or there are too many
  */
 typedef enum dx_reason image_pdf_source(struct image_pdf *pdf);
-image_pdf_source image_pdf_gif, image_pdf_pnm, image_pdf_tiff;
+#define X(name, ...) image_pdf_source image_pdf_##name;
+DX_MIME_PICTURES(X)
+#undef X
 
 /* Converts the task's file, which is mapped as `bytes`, to a PDF in
  * task->spare_fd, and sets ret_done->pages, or ->page and ->why. Returns the

@@ -15,7 +15,7 @@ libdx_a_SOURCES = \
 	lib/base/utf8.h lib/base/words.h \
 	\
 	lib/config/config.c lib/config/config.h lib/config/config_internal.h \
-	lib/config/load.c lib/config/parse.c lib/config/print.c \
+	lib/config/directives.def lib/config/load.c lib/config/parse.c lib/config/print.c \
 	lib/config/unit.c \
 	\
 	lib/print/bundle.c lib/print/bundle.h lib/print/device.c \

@@ -1,7 +1,6 @@
 /*
- * config.h - docextract.conf: reading, checking, and the table of all
- * directives, from which parser, `docextract config`, manual page and tests are
- * made. See docextract.conf(5).
+ * config.h - docextract.conf: reading, checking, and its directives
+ * (directives.def). See docextract.conf(5).
  *
  * Ownership: dx_config_load() returns an object; its services and strings are
  * valid as long as it is. It never contains secrets, only paths to them.
@@ -116,45 +115,21 @@ struct dx_service {
   const char *name; /* section name: letters, digits, '-', '_', '.'; <= 64 */
   int line;         /* of its section, for messages */
   struct dx_lines lines;
-  const char *base_url; /* https://..., no trailing '/', no query, no user */
-  char *host;           /* of base_url, lower case; IPv6 without brackets */
-  int port;             /* of base_url, the scheme's default when not given */
-  enum dx_token_source token;
-#define X(NAME, word, directive, field, ...) const char *field;
-  DX_TOKEN_SOURCES(X) /* NULL when not given */
-#undef X
-  enum dx_algorithm token_algorithm;
-  const char *token_key_id; /* NULL when not given */
-  struct dx_items claims;
-  int64_t token_lifetime_ms;
-  const char *ca_file;
-  const char *proxy;
-  /* none: any; lower case, IPv6 without brackets */
-  struct dx_items storage_hosts;
-  double api_rate; /* calls per second */
-  enum dx_completion completion;
-  const char *on_result; /* program and arguments; NULL when not given */
-  const char *separator_page;
-  enum dx_on_error on_document_error;
-  int64_t processing_limit_ms;
-  int64_t keep_unfinished_ms;
-  int64_t max_document_bytes;
-  int64_t max_result_bytes;
-  int64_t max_documents; /* of one job, job sheets not counted */
-  int64_t filter_time_limit_ms;
-  enum dx_file_names file_names;
-  enum dx_sandbox sandbox;
-  const char *results_dir; /* never NULL: the general one when not given */
+  char *host; /* of base_url, lower case; IPv6 without brackets */
+  int port;   /* of base_url, the scheme's default when not given */
+#define GENERAL(...)
+#define SERVICE(name, KIND, type, c_type, field, ...) c_type field;
+#define BOTH SERVICE
+#include "lib/config/directives.def"
 };
 
 struct dx_config {
   char *path;            /* of the file */
   struct dx_lines lines; /* outside of sections */
-  const char *spool_dir;
-  const char *results_dir;
-  int64_t keep_jobs_ms;
-  const char *status_socket;
-  enum dx_language language;
+#define GENERAL(name, KIND, type, c_type, field, ...) c_type field;
+#define SERVICE(...)
+#define BOTH GENERAL
+#include "lib/config/directives.def"
   struct dx_service *services;
   size_t service_count;
   struct dx_buf text; /* of the file: the values are parts of it */

@@ -2,7 +2,7 @@
  * config_internal.h - what the files of lib/config/ share. Each uses only
  * those above it:
  *
- *   config.c  the table of directives, and looking things up
+ *   config.c  the directives, and looking things up
  *   parse.c   the value of one directive, and how mistakes are reported
  *   print.c   printing a loaded configuration
  *   load.c    the file: lines, directives, sections, the whole

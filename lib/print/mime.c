@@ -11,15 +11,11 @@ static const struct {
   const char *type;
   const char *bytes;
   size_t len;
-} signatures[] = {
-    {DX_MIME_JPEG, "\xFF\xD8\xFF", 3},
-    {DX_MIME_PNG, "\x89PNG\r\n\x1A\n", 8},
-    {DX_MIME_TIFF, "II*", 4}, /* both byte orders, */
-    {DX_MIME_TIFF, "MM\0*", 4},
-    {DX_MIME_TIFF, "II+", 4}, /* and the variant for large files */
-    {DX_MIME_TIFF, "MM\0+", 4},
-    {DX_MIME_GIF, "GIF87a", 6},
-    {DX_MIME_GIF, "GIF89a", 6},
+} signatures[] = {{DX_MIME_JPEG, "\xFF\xD8\xFF", 3},
+                  {DX_MIME_PNG, "\x89PNG\r\n\x1A\n", 8},
+#define X(name, type, bytes) {type, bytes, sizeof(bytes) - 1},
+                  DX_MIME_PICTURES(X)
+#undef X
 };
 
 static bool mime_has_high_byte(const char *bytes, size_t len)
@@ -72,7 +68,7 @@ const char *dx_mime_of_bytes(const void *from, size_t len)
   if (len > DX_MIME_LOOK_BYTES)
     len = DX_MIME_LOOK_BYTES;
   for (i = 0; i < sizeof(signatures) / sizeof(signatures[0]); i++)
-    if (len >= signatures[i].len &&
+    if (signatures[i].len > 0 && len >= signatures[i].len &&
         memcmp(bytes, signatures[i].bytes, signatures[i].len) == 0)
       return signatures[i].type;
   if (mime_is_pdf(bytes, len))

@@ -84,9 +84,9 @@ $(for v in $verbs; do "$program" "$v" --help; done)" | sort -u)
   explains_all 'every fault' docextract-sim.1 $(sed -n \
     's/^  X([A-Z_]*, "\([a-z-]*\)", [A-Z]*).*/\1/p' "$top/sim/sim.h")
   explains_all 'every directive' docextract.conf.5 \
-    $(sed -nE -e 's/^  (GENERAL|SERVICE|BOTH)\("([A-Za-z]+)", .*/\2/p' \
+    $(sed -nE -e 's/^(GENERAL|SERVICE|BOTH)\("([A-Za-z]+)", .*/\2/p' \
       -e 's/^  X\([A-Z_]+, "[a-z]+", ([A-Za-z]+), .*/\1/p' \
-      "$top"/lib/config/config.[ch])
+      "$top"/lib/config/{directives.def,config.h})
   says_all 'every algorithm' docextract.conf.5 $(sed -n \
     '/^#define DX_ALGORITHMS/,/^$/s/X(\([A-Za-z0-9]*\))/\1/gp' \
     "$top/lib/config/config.h" | grep -o '[A-Za-z0-9]*')
