@@ -158,6 +158,7 @@ has_decided unknown broken send
 once "$t"
 
 undecided() { has_decided unknown "$1" 'the administrator decides'; }
+lists() { dx jobs | grep -q " $1 "; } # STATE: the journal is written later
 lost() # TEXT: the print job is purged before docextractd can ask
 {
   t=$1
@@ -168,7 +169,7 @@ lost() # TEXT: the print job is purged before docextractd can ask
   kill -CONT "$DAEMON_PID"
   undecided broken
   faults '#'
-  has "$t: jobs reports it" "$(dx jobs)" 'undecided'
+  check "$t: jobs reports it" until_true lists undecided
 }
 
 lost 'purged, and sent by the administrator'
