@@ -14,10 +14,14 @@
 
 #include "lib/base/clock.h"
 #include "lib/base/log.h"
-#include "lib/base/policy.h"
 #include "lib/control/channel.h"
 #include "lib/control/start.h"
 #include "lib/print/print_job.h"
+
+#ifndef DX_ALIVE_LIMIT_MS       /* tests build with a short one */
+#define DX_ALIVE_LIMIT_MS 30000 /* without any line: docextractd hangs */
+#endif
+#define DX_QUEUE_LOOK_MS 2000 /* for another print job; until `leave` again */
 
 #define AGAIN_MS 1000          /* between two tries to connect */
 #define AGAIN_VERSION_MS 10000 /* after a version mismatch */

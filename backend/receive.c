@@ -13,6 +13,10 @@
 #include "lib/base/sandbox.h"
 #include "lib/spool/sentence.h"
 
+#ifndef DX_SILENCE_MS       /* tests build with a short one */
+#define DX_SILENCE_MS 60000 /* nothing on stdin, beyond the filter's time */
+#endif
+
 /* Waits for data: E_STOPPED after SIGTERM; E_MISSING after a timeout. */
 static enum dx_code wait_for_data(void *ctx, int fd, struct dx_err *err)
 {

@@ -16,8 +16,9 @@
 
 #include "lib/base/json.h"
 #include "lib/base/language.h"
-#include "lib/base/policy.h"
 #include "lib/base/utf8.h"
+
+#define DX_SHOW_MAX_BYTES 8388608 /* of a result shown as a table */
 
 /* Columns of a measurement; FIELD is its name. */
 enum { FIELD, VALUE, UNIT, MIN, MAX, COLUMNS };

@@ -19,9 +19,10 @@
 #include "lib/base/fs.h"
 #include "lib/base/json.h"
 #include "lib/base/language.h"
-#include "lib/base/policy.h"
 #include "lib/control/status.h"
 #include "lib/spool/results.h"
+
+#define DX_RESULT_MAX_BYTES 1073741824LL /* the maximum of MaxResultSize */
 
 struct show {
   struct cli *cli;

@@ -43,6 +43,8 @@
 #include "lib/spool/filename.h"
 #include "lib/spool/results.h"
 
+#define DX_FILTER_SPARE_MS 60000 /* beyond FilterTimeLimit, for the rest */
+
 #define CONFIG_FD 3 /* of todocextract, which may not open the file */
 #define TEMP_DIR "/var/tmp"
 #define LOG_BYTES 65536 /* of one filter */

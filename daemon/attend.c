@@ -12,6 +12,8 @@
 #include "lib/base/policy.h"
 #include "lib/spool/sentence.h"
 
+#define DX_ALIVE_MS 5000 /* between two lines to each attendant */
+
 /* ---- the end of attending ---- */
 
 void attend_send_failures(struct session *session, const char *queue)

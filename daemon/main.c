@@ -40,6 +40,10 @@
 #include "lib/control/channel.h"
 #include "lib/spool/sentence.h"
 
+#ifndef DX_IDLE_MS        /* tests build with a short one */
+#define DX_IDLE_MS 600000 /* until docextractd, started on demand, exits */
+#endif
+
 #define TURN_MS 60000      /* the longest wait for an event */
 #define LOCK_WAIT_MS 10000 /* for another docextractd to exit */
 #define LOCK_LOOK_MS 100

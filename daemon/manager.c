@@ -15,6 +15,8 @@
 #include "lib/spool/merge.h"
 #include "lib/spool/retention.h"
 
+#define DX_RECEIPTS_LOOK_MS 30000 /* between two scans of received/ */
+
 #define BUSY_MS 100 /* between tries to merge during a call */
 
 /* ---- the list ---- */

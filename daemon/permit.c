@@ -9,6 +9,8 @@
 #include "lib/base/policy.h"
 #include "lib/print/print_job.h"
 
+#define DX_MAY_MS 1000 /* for a backend to answer whether to send */
+
 /* ---- the attendant ---- */
 
 /* SEND; WAIT: its answer is pending; ASK: it does not respond. */

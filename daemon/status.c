@@ -37,6 +37,10 @@
 #include "lib/spool/results.h"
 #include "lib/spool/sentence.h"
 
+#define DX_STATUS_CLIENTS_MAX 256      /* connections, of all users, */
+#define DX_STATUS_USER_CLIENTS_MAX 16  /* and of one that is not root */
+#define DX_STATUS_BACKLOG_BYTES 262144 /* not read by a client that watches */
+
 #define DIR_MODE 0755       /* all users can reach the socket, */
 #define SOCKET_MODE 0666    /* and connect to it */
 #define START_GAP_MS 5000   /* between two starts of the server */

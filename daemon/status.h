@@ -3,9 +3,8 @@
  * it when it has exited. The server reads requests, looks them up in the spool,
  * and sends responses (lib/control/status.h); it changes nothing.
  *
- * lib/base/policy.h limits each client: the number of connections per user and
- * in total, the time to send a request, and the time between two reads of a
- * response.
+ * Each client is limited: the number of connections per user and in total, the
+ * time to send a request, and the time between two reads of a response.
  *
  * Blocking: during bind() and fork(). Errors: none; without the socket
  * everything else works, and the log reports the failure once.
@@ -17,7 +16,6 @@
 #include <sys/stat.h>
 #include <sys/types.h>
 
-#include "lib/base/policy.h"
 #include "lib/spool/job.h"
 
 struct status {

@@ -17,6 +17,9 @@
 #include "lib/base/policy.h"
 #include "lib/spool/results.h"
 
+#define DX_SWEEP_JUMP_MS 86400000 /* more: clock jump, or host was off */
+#define DX_SWEEP_MS 2000          /* of one sweep, at most */
+
 #define STAMP_NAME "swept"
 
 struct round {

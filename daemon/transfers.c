@@ -17,6 +17,11 @@
 #include "lib/spool/spool.h"
 #include "lib/spool/transfer.h"
 
+#ifndef DX_TRANSFER_LOOK_MS        /* tests build with a short one */
+#define DX_TRANSFER_LOOK_MS 60000  /* between two lists of print jobs */
+#define DX_TRANSFER_STALL_MS 60000 /* without a further document */
+#endif
+
 struct our_queue {
   char name[DX_QUEUE_BYTES];
   char service[DX_SECTION_BYTES];

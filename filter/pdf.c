@@ -25,6 +25,9 @@
 #include "lib/base/fs.h"
 #include "lib/base/policy.h"
 
+#define DX_CONTENT_BYTES 1073741824LL /* unpacked, on all pages, plus */
+#define DX_CONTENT_FACTOR 256         /* this many times its size */
+
 #define DEPTH_MAX 1000 /* levels of a page tree */
 
 struct pdf_work {

@@ -11,6 +11,8 @@
 
 #include "lib/base/utf8.h"
 
+#define DX_CLOCK_SKEW_MAX_S 86400 /* above: ignore the server's time */
+
 /* ---- when the service is available ---- */
 
 static void call_set_away(struct service_state *svc, bool is_away)

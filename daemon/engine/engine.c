@@ -7,6 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define DX_PUTS_AT_ONCE 4       /* uploads of one process */
+#define DX_CALLS_AT_ONCE 16     /* to one host; 8 a second, 2 s each */
+#define DX_JOURNAL_LATE_MS 1000 /* to collect changes that need no fsync */
+
 #define NEVER INT64_MAX
 
 /* ---- what comes next ---- */

@@ -37,6 +37,8 @@
 #include "daemon/service/rate_limit.h"
 #include "daemon/service/token.h"
 
+#define DX_URL_MARGIN_MS 30000 /* no PUT begins with less time left */
+
 /* The state of a host and port in this process, for all its sections. */
 struct host {
   struct dx_rate_limit limit;

@@ -7,6 +7,17 @@
 #include <inttypes.h>
 #include <string.h>
 
+#define DX_START_OVER_MAX 3 /* after status "failed" */
+#define DX_START_OVER_1_MS 5000
+#define DX_START_OVER_2_MS 30000
+#define DX_START_OVER_3_MS 120000
+#define DX_REREGISTRATIONS_MAX 3    /* sources whose URL expired */
+#define DX_REREGISTER_GAP_MS 60000  /* between the two GETs, and after a PUT */
+#define DX_REREGISTER_WAIT_MS 30000 /* between registrations */
+#define DX_STUCK_MS 600000          /* all PUT, still pending: PUT again once */
+#define DX_FILES_LATE_MS 60000      /* a counter of files may lag */
+#define DX_GONE_WAIT_MS 60000       /* a new source or case may appear late */
+
 /* ---- the wait for the service ---- */
 
 void engine_begin_poll(struct dx_submission *sub, int64_t wait_ms)

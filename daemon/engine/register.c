@@ -7,6 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define DX_LOST_CREATES_MAX 3 /* orphans a submission may leave */
+#define DX_CONFLICT_TRIES 3   /* 409, 423 on POST */
+
 static enum dx_code register_take(struct dx_submission *sub,
                                   const struct dx_service *service,
                                   struct dx_created *created, int64_t wait_ms,

@@ -9,6 +9,10 @@
 
 #include "lib/spool/sentence.h"
 
+#define DX_REFUSED_PUT_TRIES 3 /* then a refusal is final */
+#define DX_REFUSED_PUT_GAP_MS 10000
+#define DX_PUT_PROGRESS_BYTES 1048576 /* after sending more: n = 0 */
+
 void engine_begin_upload(struct dx_submission *sub)
 {
   struct run *run = run_of(sub);

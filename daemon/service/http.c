@@ -21,6 +21,11 @@
 #include "lib/base/log.h"
 #include "lib/base/policy.h"
 
+#define DX_STALL_S 30
+#define DX_HEADERS_MAX_BYTES 262144 /* of one response, interim ones too */
+#define DX_UPLOAD_BUFFER_BYTES 65536L
+#define DX_UPLOAD_STEP_BYTES 65536 /* at least, within DX_API_TIMEOUT_MS */
+
 #define HTTP_STATUS_MAX 599
 #define NOT_HTTP "the response is not HTTP"
 

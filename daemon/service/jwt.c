@@ -15,7 +15,8 @@
 #include "lib/base/clock.h"
 #include "lib/base/digest.h"
 #include "lib/base/json.h"
-#include "lib/base/policy.h"
+
+#define DX_TOKEN_IAT_BACK_S 60 /* clocks differ */
 
 #define RSA_MIN_BITS 2048
 #define SIGNATURE_MAX 2048 /* RSA with 16384 bits */

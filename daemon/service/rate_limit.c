@@ -7,6 +7,7 @@
 
 #include "lib/base/clock.h"
 #include "lib/base/digest.h"
+#include "lib/base/policy.h"
 
 void dx_rate_limit_init(struct dx_rate_limit *limit, int history_dirfd,
                         const char *host, int port)

@@ -24,7 +24,16 @@
 #include <stdint.h>
 
 #include "lib/base/history.h"
-#include "lib/base/policy.h"
+
+#define DX_RATE_CALLS 9        /* at most, in any DX_RATE_WINDOW_MS */
+#define DX_RATE_WINDOW_MS 1005 /* a second, because clocks are rounded */
+#define DX_RATE_ARRIVE_MS 100  /* time that a call takes, at most */
+#define DX_RATE_LATE_MS 100    /* calls after a late one catch up */
+/* After refused calls (429): found by simulation, tests/bench/hosts.c. */
+#define DX_RATE_CUT 0.7         /* of the rate remains */
+#define DX_RATE_CUT_GAP_MS 1000 /* between two cuts */
+#define DX_RATE_GROWTH 0.1      /* per second, each second */
+#define DX_RATE_MIN 0.05        /* per second */
 
 struct dx_rate_limit {
   int history_dirfd;

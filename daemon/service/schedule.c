@@ -1,7 +1,7 @@
 /*
  * schedule.c - predicts how long a document will take, and when to poll. The
  * statistics are robust: medians are hardly affected if less than half of the
- * times are outliers. The numbers are in policy.h.
+ * times are outliers.
  */
 #include "daemon/service/schedule.h"
 

@@ -12,6 +12,36 @@
 
 #include "lib/base/policy.h"
 
+/* Found by simulation with lognormal times, tests/bench/lag.c. M: their median,
+ * SPREAD: the standard deviation of their logarithm. */
+#define DX_POLL_TIMES 200           /* remembered of each phase */
+#define DX_POLL_KNOWN_FROM 5        /* times; fewer are not used */
+#define DX_POLL_FIRST_MS 2000       /* few documents are done earlier */
+#define DX_POLL_FIRST_SPREADS 1.33  /* below the median; a tenth is earlier */
+#define DX_POLL_STEP_PART 0.18      /* of M, times the root of SPREAD */
+#define DX_POLL_STEP_MIN_MS 1000    /* all jobs share the rate limit */
+#define DX_POLL_STEP_MAX_MS 20000   /* a user is waiting */
+#define DX_POLL_JITTER 0.05         /* of the step: jobs do not poll together */
+#define DX_POLL_OVERDUE_SPREADS 1.5 /* above M, whose prediction was bad */
+#define DX_POLL_GROWTH 1.25         /* of the step, when overdue or M unknown */
+#define DX_POLL_MAX_MS 60000        /* to which the step grows */
+#define DX_POLL_BLIND_MAX_MS 15000  /* M unknown: at first to this only, */
+#define DX_POLL_BLIND_MS 300000     /* for this long: most are done by then */
+#define DX_POLL_BLIND_JITTER 0.1    /* of the step, which is a guess */
+/* Predicting M and SPREAD from the last "not yet" and the first "done" of other
+ * documents. */
+#define DX_POLL_NARROW 1.6     /* done/not yet: up to this, use the middle */
+#define DX_POLL_EARLIER 0.5    /* of the first poll, if that found it done */
+#define DX_POLL_HALF_LIFE 14.0 /* in times: services change their speed */
+#define DX_POLL_SPREAD 0.6     /* while little has been seen */
+#define DX_POLL_SPREAD_MIN 0.1 /* times are known only to one step */
+#define DX_POLL_SPREAD_MAX 1.0 /* more: it changed, or there are two */
+#define DX_POLL_SPREAD_OF_MAD 1.4826 /* by the median deviation */
+#define DX_POLL_LINE_FROM 10         /* times with pages, for a line */
+#define DX_POLL_LINE_PART 0.9        /* of the spread, at most, with the line */
+#define DX_POLL_PAGES_MAX 99999
+#define DX_POLL_MEDIAN_MAX_MS 86400000 /* a file with more is damaged */
+
 /* One recorded processing time. */
 struct dx_poll_time {
   int32_t pages; /* 0: not known */

@@ -17,6 +17,9 @@
 #include "lib/config/config.h"
 #include "daemon/service/address.h"
 
+#define DX_URL_LIFETIME_MS 900000 /* if the URL does not specify it */
+#define DX_URL_MAX_BYTES 8192     /* of a signed URL */
+
 /*
  * Checks whether a document of this service may be sent to this URL. It must be
  * https, or http if the hosts of the service and of the URL are loopback. If

@@ -22,6 +22,9 @@
 #include "lib/base/process.h"
 #include "daemon/service/jwt.h"
 
+#define DX_TOKEN_RENEW_PERCENT 80 /* of its life */
+#define DX_TOKEN_LIFE_MS 300000   /* if the token does not specify it */
+
 #define BLANKS " \t\r\n"
 
 struct dx_token {

@@ -19,7 +19,10 @@
 
 #include "lib/base/clock.h"
 #include "lib/base/digest.h"
-#include "lib/base/policy.h"
+
+#define DX_PROBE_BYTES 65536
+#define DX_PROBE_FREE_BYTES (64LL * 1024 * 1024)
+#define DX_WRITEBACK_BYTES 8388608 /* passed to the disk at once */
 
 #define PIECE_BYTES 65536 /* of a file, read at once */
 #define PROBE_STEP "write in directory"

@@ -20,6 +20,8 @@
 #include "lib/base/utf8.h"
 #include "lib/base/words.h"
 
+#define DX_CHANNEL_GREETING_MS 5000 /* to connect, and be greeted */
+
 /* ---- lines ---- */
 
 static const struct {

@@ -19,6 +19,8 @@
 #include "lib/base/log.h"
 #include "lib/base/policy.h"
 
+#define DX_INCOMING_MIN_MS 60000 /* age at which the sweep removes it */
+
 #define LOCK_NAME "docextractd.lock"
 #define RUN_TIME 11 /* hex digits: milliseconds until the year 2527 */
 #define LOCK_MAX_BYTES 16

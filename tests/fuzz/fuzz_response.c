@@ -12,6 +12,7 @@
 #include "lib/base/policy.h"
 #include "lib/config/config.h"
 #include "daemon/service/api.h"
+#include "daemon/service/signed_url.h"
 
 static void read_create(const struct dx_http_response *response)
 {
