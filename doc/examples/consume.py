@@ -3,7 +3,7 @@
 chart that was extracted twice, by two servers, to INBOX/duplicates.
 
 If it is killed and started again, no result is lost; see docextract-results(5)."""
-import hashlib, json, os, pathlib, sys
+import contextlib, hashlib, json, os, pathlib, sys
 results, inbox = map(pathlib.Path, sys.argv[1:])
 
 for path in sorted(results.glob("[!.]*.job.json")):
@@ -11,7 +11,7 @@ for path in sorted(results.glob("[!.]*.job.json")):
     chart = [manifest["job"]["uuid"], *((f["document"], f["sha256"]) for f in manifest["files"])]
     if manifest["outcome"] == "extracted" and chart[0]:
         seen = inbox / f".{hashlib.sha256(repr(chart).encode()).hexdigest()}"
-        if not seen.is_symlink():
+        with contextlib.suppress(FileExistsError):  # of another consumer
             seen.symlink_to(path.name)
         to = inbox if os.readlink(seen) == path.name else inbox / "duplicates"
     to.mkdir(exist_ok=True)

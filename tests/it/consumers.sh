@@ -208,3 +208,29 @@ for consumer in consume.py consume.sh; do
   is "$consumer: nor are those without a print job" \
     "$(imported "$consumer")" './A.job.json ./B.job.json ./C.job.json'
 done
+
+# Two consumers at the same moment: the one of server B makes the link first.
+mkdir "$dir/faster"
+cat > "$dir/faster/ln" << 'END'
+#!/bin/sh
+/bin/ln -s B.job.json "$3"
+exec /bin/ln "$@"
+END
+chmod +x "$dir/faster/ln"
+cat > "$dir/faster/sitecustomize.py" << 'END'
+import os
+symlink = os.symlink
+def faster(target, link, *rest, **more):
+    symlink("B.job.json", link)
+    symlink(target, link, *rest, **more)
+os.symlink = faster
+END
+for consumer in consume.py consume.sh; do
+  rm -rf "$dir/inbox"
+  mkdir "$dir/inbox"
+  server_delivers A .
+  PATH=$dir/faster:$PATH PYTHONPATH=$dir/faster \
+    "$examples/$consumer" "$dir/A" "$dir/inbox" > "$dir/consumer" 2>&1
+  is "$consumer: another consumer may be faster" \
+    "$? $(cd "$dir/inbox" && find . -name '*.json')" '0 ./duplicates/A.job.json'
+done
