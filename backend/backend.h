@@ -17,7 +17,6 @@
 
 #include "lib/config/config.h"
 #include "lib/control/channel.h"
-#include "lib/print/device.h"
 #include "lib/spool/sentence.h"
 #include "lib/spool/spool.h"
 

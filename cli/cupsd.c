@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "lib/print/device.h"
+#include "lib/config/config.h"
 
 /* ---- queues ---- */
 

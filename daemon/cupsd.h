@@ -20,7 +20,7 @@
 #include <stdint.h>
 
 #include "daemon/service/http.h"
-#include "lib/print/device.h"
+#include "lib/config/config.h"
 #include "lib/spool/job.h"
 #include "lib/spool/permission.h"
 #include "lib/spool/retention.h"

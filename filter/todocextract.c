@@ -37,7 +37,6 @@
 #include "lib/base/utf8.h"
 #include "lib/config/config.h"
 #include "lib/print/bundle.h"
-#include "lib/print/device.h"
 #include "lib/spool/filename.h"
 #include "lib/print/mime.h"
 #include "lib/spool/sentence.h"

@@ -5,6 +5,7 @@
 #include "lib/config/config_internal.h"
 
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
@@ -97,4 +98,17 @@ const struct dx_service *dx_config_service(const struct dx_config *config,
     if (strcmp(config->services[i].name, name) == 0)
       return &config->services[i];
   return NULL;
+}
+
+bool dx_section_of_uri(const char *uri, char ret_section[DX_SECTION_BYTES])
+{
+  int end = 0;
+
+  if (uri != NULL &&
+      sscanf(uri, DX_DEVICE_SCHEME "%64[a-zA-Z0-9_.-]%n", ret_section, &end) ==
+          1 &&
+      (uri[end] == '\0' || strcmp(uri + end, "/") == 0))
+    return true;
+  ret_section[0] = '\0';
+  return false;
 }

@@ -21,6 +21,10 @@
 #include "lib/base/language.h"
 #include "lib/base/policy.h"
 
+/* The device URI of our queues, docextract://SECTION, names a section. */
+#define DX_DEVICE_SCHEME "docextract://"
+#define DX_SECTION_BYTES 65 /* letters, digits, '-', '_', '.', and NUL */
+
 /* JWS algorithms, RFC 7518 section 3.1 and RFC 8037. "none" is not permitted.
  */
 /* clang-format off */
@@ -112,7 +116,7 @@ struct dx_lines {
 };
 
 struct dx_service {
-  const char *name; /* section name: letters, digits, '-', '_', '.'; <= 64 */
+  const char *name; /* of the section */
   int line;         /* of its section, for messages */
   struct dx_lines lines;
   char *host; /* of base_url, lower case; IPv6 without brackets */
@@ -187,6 +191,10 @@ bool dx_config_drop_in(const struct dx_config *config, const char *mountinfo,
 /* The service of that name, borrowed; NULL when there is none. */
 const struct dx_service *dx_config_service(const struct dx_config *config,
                                            const char *name);
+
+/* Sets the name of the section, or ""; false if the device URI (may be NULL)
+ * has another form. Accepts a slash at the end, which some dialogs add. */
+bool dx_section_of_uri(const char *uri, char ret_section[DX_SECTION_BYTES]);
 
 /*
  * True if `host` (without brackets) is the loopback: 127.0.0.0/8 as four

@@ -18,7 +18,6 @@
 
 #define FILE_MAX_BYTES 1048576
 #define SERVICES_MAX 100
-#define SERVICE_NAME_MAX 64
 #define BLANKS " \t\n\v\f\r"
 
 /* ---- lines ---- */
@@ -150,13 +149,13 @@ static void open_section(struct parser *p, const char *name)
                p->service->line);
   else if (name == NULL || name[0] == '\0')
     config_bad(p, "a section begins with <Service NAME>");
-  else if (strlen(name) > SERVICE_NAME_MAX ||
+  else if (strlen(name) >= DX_SECTION_BYTES ||
            strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
                         "0123456789-_.") < strlen(name))
     config_bad(p,
                "the name of a service may have letters, digits, '-', '_', and "
                "'.', at most %d",
-               SERVICE_NAME_MAX);
+               DX_SECTION_BYTES - 1);
   else if (other != NULL)
     config_bad(p,
                "<Service %s> appears twice, first in line %d; rename or remove "

@@ -15,7 +15,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "lib/print/device.h"
+#include "lib/config/config.h"
 #include "lib/print/print_job.h"
 #include "lib/spool/job.h"
 

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "lib/base/clock.h"
-#include "lib/print/device.h"
+#include "lib/config/config.h"
 #include "lib/print/print_job.h"
 #include "tests/unit/ipp.h"
 #include "tests/unit/temp_dir.h"
