@@ -11,7 +11,6 @@
 #include <string.h>
 #include <strings.h>
 
-#include "lib/base/buf.h"
 #include "lib/base/clock.h"
 #include "lib/base/policy.h"
 #include "lib/config/config.h"
@@ -92,26 +91,22 @@ enum dx_code dx_signed_url_check(const char *url,
 
 /* ---- the expiry ---- */
 
-/* The value of a query field; false if there is none, or it is too long. */
-static bool query_value(const char *url, const char *name, char *value,
-                        size_t size)
+/* The beginning of the value of a query field; false if there is none. */
+static bool query_value(const char *url, const char *name, char value[64])
 {
-  size_t name_len = strlen(name), len;
+  size_t len = strlen(name);
+  char *text = NULL;
   const char *p;
 
-  for (p = strchr(url, '?'); p != NULL; p = strchr(p, '&')) {
+  for (p = strchr(url, '?'); text == NULL && p != NULL; p = strchr(p, '&')) {
     p++;
-    if (strncasecmp(p, name, name_len) != 0 || p[name_len] != '=')
-      continue;
-    p += name_len + 1;
-    len = strcspn(p, "&#");
-    if (len >= size)
-      return false;
-    memcpy(value, p, len);
-    value[len] = '\0';
-    return dx_percent_decode(value);
+    if (strncasecmp(p, name, len) == 0 && p[len] == '=')
+      text = curl_easy_unescape(NULL, p + len + 1,
+                                (int)strcspn(p + len + 1, "&#"), NULL);
   }
-  return false;
+  (void)snprintf(value, 64, "%s", text != NULL ? text : "");
+  curl_free(text);
+  return text != NULL;
 }
 
 /* The format of AWS and Google: a date, "20260131T120000Z", and a lifetime in
@@ -123,9 +118,9 @@ static int64_t signed_until(const char *url, const char *date_name,
   int64_t from;
   long seconds;
 
-  if (!query_value(url, date_name, date, sizeof(date)) ||
-      !query_value(url, expires_name, expires, sizeof(expires)) ||
-      strlen(date) != 16 || date[8] != 'T' || date[15] != 'Z')
+  if (!query_value(url, date_name, date) ||
+      !query_value(url, expires_name, expires) || strlen(date) != 16 ||
+      date[8] != 'T' || date[15] != 'Z')
     return -1;
   (void)snprintf(iso, sizeof(iso), "%.4s-%.2s-%.2sT%.2s:%.2s:%.2sZ", date,
                  date + 4, date + 6, date + 9, date + 11, date + 13);
@@ -143,7 +138,7 @@ int64_t dx_signed_url_lifetime_ms(const char *url, int64_t date_ms)
 
   if (at < 0)
     at = signed_until(url, "X-Goog-Date", "X-Goog-Expires");
-  if (at < 0 && query_value(url, "se", text, sizeof(text)))
+  if (at < 0 && query_value(url, "se", text))
     at = dx_parse_time(text);
   if (at < 0)
     return DX_URL_LIFETIME_MS;

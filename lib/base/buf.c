@@ -3,7 +3,6 @@
  */
 #include "lib/base/buf.h"
 
-#include <ctype.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -116,25 +115,4 @@ void dx_buf_release(struct dx_buf *buf)
     explicit_bzero(buf->data, buf->room);
   free(buf->data);
   memset(buf, 0, sizeof(*buf));
-}
-
-bool dx_percent_decode(char *text)
-{
-  char *to = text;
-  unsigned byte;
-
-  for (; *text != '\0'; text++) {
-    if (*text != '%') {
-      *to++ = *text;
-      continue;
-    }
-    if (!isxdigit((unsigned char)text[1]) ||
-        !isxdigit((unsigned char)text[2]) ||
-        sscanf(text + 1, "%2x", &byte) != 1 || byte == 0)
-      return false;
-    *to++ = (char)byte;
-    text += 2;
-  }
-  *to = '\0';
-  return true;
 }

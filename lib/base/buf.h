@@ -45,10 +45,4 @@ char *dx_buf_take(struct dx_buf *buf);
 
 void dx_buf_release(struct dx_buf *buf);
 
-/*
- * Undoes percent-encoding in place. False if a '%' is not followed by two hex
- * digits, or the result would contain a NUL byte.
- */
-bool dx_percent_decode(char *text);
-
 #endif

@@ -36,16 +36,24 @@ static void check_result_name(const char *source_id, const char *case_id)
   free(name);
 }
 
-/* What was encoded is decoded to the same. */
-static void check_percent(char *text)
+/* What was encoded stands for the same bytes. */
+static void check_percent(const char *text)
 {
   struct dx_buf buf = {0};
+  unsigned byte;
+  const char *at;
 
   dx_buf_percent(&buf, text, "");
-  HOLDS(dx_percent_decode(buf.data != NULL ? buf.data : strdupa("")) &&
-        strcmp(dx_buf_text(&buf), text) == 0);
+  for (at = dx_buf_text(&buf); *at != '\0'; at++, text++) {
+    byte = (unsigned char)*at;
+    if (*at == '%') {
+      HOLDS(sscanf(at + 1, "%2x", &byte) == 1);
+      at += 2;
+    }
+    HOLDS(byte == (unsigned char)*text);
+  }
+  HOLDS(*text == '\0');
   dx_buf_release(&buf);
-  (void)dx_percent_decode(text);
 }
 
 static void check_copy(const char *text)
