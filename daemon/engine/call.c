@@ -287,7 +287,7 @@ static void call_done(void *arg, const struct dx_http_response *response)
   call->http = NULL;
   engine_end_in_slot(&call->slot, response);
   one.calls[dx_class_of(call->done(call))] = 1;
-  dx_counters_add(call->svc->counters, &one);
+  dx_counters_add(&call->svc->counters, &one);
   call_end(call);
 }
 

@@ -13,7 +13,7 @@ static void deliver_count(struct dx_engine *engine,
 
   if (!failed && sub->uploaded_at != 0 && since_upload_ms > 0)
     one.extraction_ms = since_upload_ms;
-  dx_counters_add(engine_section_of(engine, sub)->counters, &one);
+  dx_counters_add(&engine_section_of(engine, sub)->counters, &one);
 }
 
 /* Delivers the results that are stored. */

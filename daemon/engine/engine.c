@@ -264,7 +264,7 @@ static int64_t engine_run_job(struct dx_engine *engine, struct dx_job *job)
 
 /* ---- the interface ---- */
 
-/* The host of a section; NULL when out of memory. */
+/* The host of a section. */
 static struct host *engine_find_host(struct dx_engine *engine,
                                      const struct dx_service *service)
 {
@@ -276,11 +276,11 @@ static struct host *engine_find_host(struct dx_engine *engine,
     host++;
   if (host == end) {
     dx_rate_limit_init(&host->limit, dirfd, service->host, service->port);
-    host->latency = dx_latency_new(dirfd, service->host, service->port);
+    dx_latency_read(dirfd, service->host, service->port, &host->latency);
     engine->host_count++;
   }
   dx_rate_limit_hold(&host->limit, service->api_rate);
-  return host->latency != NULL ? host : NULL;
+  return host;
 }
 
 static bool engine_start_service(struct dx_engine *engine, size_t number)
@@ -291,8 +291,9 @@ static bool engine_start_service(struct dx_engine *engine, size_t number)
   svc->service = service;
   svc->host = engine_find_host(engine, service);
   svc->token = dx_token_new(service, engine->stop_fd);
-  svc->counters = dx_counters_new(engine->spool->history_dirfd, service->name);
-  return svc->host != NULL && svc->token != NULL && svc->counters != NULL;
+  dx_counters_begin(&svc->counters, engine->spool->history_dirfd,
+                    service->name);
+  return svc->token != NULL;
 }
 
 struct dx_engine *dx_engine_new(const struct dx_config *config,
@@ -334,10 +335,8 @@ void dx_engine_free(struct dx_engine **engine_at)
     engine_release_job(engine, engine->jobs[i]);
   for (i = 0; i < engine->config->service_count; i++) {
     dx_token_free(&engine->services[i].token);
-    dx_counters_free(&engine->services[i].counters);
+    dx_counters_write(&engine->services[i].counters);
   }
-  for (i = 0; i < engine->host_count; i++)
-    dx_latency_free(&engine->hosts[i].latency);
   free(engine->hosts);
   free(engine->jobs);
   free(engine);
@@ -481,7 +480,7 @@ static int64_t engine_run_all(struct dx_engine *engine)
     next = when < next ? when : next;
   }
   for (i = 0; i < engine->config->service_count; i++) {
-    when = dx_counters_save(engine->services[i].counters);
+    when = dx_counters_save(&engine->services[i].counters);
     next = when < next ? when : next;
   }
   return next;

@@ -42,7 +42,7 @@
 /* The state of a host and port in this process, for all its sections. */
 struct host {
   struct dx_rate_limit limit;
-  struct dx_latency *latency;
+  struct dx_latency latency;
   struct dx_submission *best; /* with the most urgent due call */
   struct slot *connecting;    /* its request has not left yet; NULL: none */
   int calls;                  /* API calls in progress */
@@ -53,7 +53,7 @@ struct service_state {
   const struct dx_service *service;
   struct host *host;
   struct dx_token *token;
-  struct dx_counters *counters;
+  struct dx_counters counters;
   int64_t clock_off_ms; /* its clock minus ours, if far off; else 0 */
   int token_tries;
   int64_t token_failed_ms; /* monotonic: time of the last of them */

@@ -64,7 +64,7 @@ static int64_t poll_schedule(const struct service_state *svc,
 {
   enum dx_phase phase = poll_phase(sub);
   struct dx_poll_forecast forecast =
-      dx_latency_predict(svc->host->latency, phase, poll_pages(sub));
+      dx_poll_predict(&svc->host->latency.of[phase], poll_pages(sub));
 
   return dx_poll_wait_ms(&forecast, phase, age_ms, last_ms, dx_random_unit());
 }
@@ -154,14 +154,17 @@ void engine_poll_ready(struct call *call)
   const struct dx_submission *sub = call->sub;
   int64_t age_ms = dx_monotonic_ms() - run_of(sub)->poll.phase_ms;
   int64_t not_yet_ms = call->polled->not_yet_ms;
+  struct host *host = call->svc->host;
+  const struct dx_rate_limit *limit = &host->limit;
   enum dx_phase phase = poll_phase(sub);
   struct dx_counts one = {0};
 
-  dx_latency_learn(call->svc->host->latency, phase, poll_pages(sub), not_yet_ms,
-                   age_ms);
+  dx_poll_learn(&host->latency.of[phase], poll_pages(sub), not_yet_ms, age_ms);
+  dx_latency_write(limit->history_dirfd, limit->host, limit->port,
+                   &host->latency);
   one.found[phase] = 1;
   one.late_ms[phase] = age_ms - not_yet_ms;
-  dx_counters_add(call->svc->counters, &one);
+  dx_counters_add(&call->svc->counters, &one);
   poll_up(call);
 }
 

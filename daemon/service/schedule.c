@@ -203,12 +203,6 @@ int64_t dx_poll_wait_ms(const struct dx_poll_forecast *forecast,
 #define TIMES_VERSION "docextract-times 4\n"
 #define SUFFIX "_times"
 
-struct dx_latency {
-  int history_dirfd;
-  char name[DX_HISTORY_NAME_BYTES];
-  struct dx_poll_history history[DX_PHASE_COUNT];
-};
-
 /* False if it is not what dx_poll_learn() makes. */
 static bool schedule_is_plausible(const struct dx_poll_history *history)
 {
@@ -223,39 +217,26 @@ static bool schedule_is_plausible(const struct dx_poll_history *history)
   return true;
 }
 
-struct dx_latency *dx_latency_new(int history_dirfd, const char *host, int port)
+void dx_latency_read(int history_dirfd, const char *host, int port,
+                     struct dx_latency *ret_latency)
 {
-  struct dx_latency *latency = calloc(1, sizeof(*latency));
+  char name[DX_HISTORY_NAME_BYTES];
   size_t i;
 
-  if (latency == NULL)
-    return NULL;
-  latency->history_dirfd = history_dirfd;
-  dx_history_name(host, port, SUFFIX, latency->name);
-  (void)dx_history_read(history_dirfd, latency->name, TIMES_VERSION,
-                        latency->history, sizeof(latency->history));
+  dx_history_name(host, port, SUFFIX, name);
+  (void)dx_history_read(history_dirfd, name, TIMES_VERSION, ret_latency,
+                        sizeof(*ret_latency));
   for (i = 0; i < DX_PHASE_COUNT; i++)
-    if (!schedule_is_plausible(&latency->history[i]))
-      memset(latency->history, 0, sizeof(latency->history));
-  return latency;
+    if (!schedule_is_plausible(&ret_latency->of[i]))
+      memset(ret_latency, 0, sizeof(*ret_latency));
 }
 
-void dx_latency_free(struct dx_latency **latency)
+void dx_latency_write(int history_dirfd, const char *host, int port,
+                      const struct dx_latency *latency)
 {
-  free(*latency);
-  *latency = NULL;
-}
+  char name[DX_HISTORY_NAME_BYTES];
 
-struct dx_poll_forecast dx_latency_predict(const struct dx_latency *latency,
-                                           enum dx_phase phase, int pages)
-{
-  return dx_poll_predict(&latency->history[phase], pages);
-}
-
-void dx_latency_learn(struct dx_latency *latency, enum dx_phase phase,
-                      int pages, int64_t not_yet_ms, int64_t done_ms)
-{
-  dx_poll_learn(&latency->history[phase], pages, not_yet_ms, done_ms);
-  dx_history_write(latency->history_dirfd, latency->name, TIMES_VERSION,
-                   latency->history, sizeof(latency->history));
+  dx_history_name(host, port, SUFFIX, name);
+  dx_history_write(history_dirfd, name, TIMES_VERSION, latency,
+                   sizeof(*latency));
 }

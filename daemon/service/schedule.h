@@ -82,19 +82,13 @@ void dx_poll_learn(struct dx_poll_history *history, int pages,
                    int64_t not_yet_ms, int64_t done_ms);
 
 /* The recorded times of a host, in memory and in one small file
- * (lib/base/history.h), which dx_latency_learn() writes. */
-struct dx_latency;
-
-/* history_dirfd: SpoolDir/history, borrowed; -1: no file. NULL when out of
- * memory. */
-struct dx_latency *dx_latency_new(int history_dirfd, const char *host,
-                                  int port);
-void dx_latency_free(struct dx_latency **latency); /* takes NULL */
-
-/* dx_poll_predict() and dx_poll_learn() with the recorded times. */
-struct dx_poll_forecast dx_latency_predict(const struct dx_latency *latency,
-                                           enum dx_phase phase, int pages);
-void dx_latency_learn(struct dx_latency *latency, enum dx_phase phase,
-                      int pages, int64_t not_yet_ms, int64_t done_ms);
+ * (lib/base/history.h). history_dirfd: SpoolDir/history; -1: no file. */
+struct dx_latency {
+  struct dx_poll_history of[DX_PHASE_COUNT];
+};
+void dx_latency_read(int history_dirfd, const char *host, int port,
+                     struct dx_latency *ret_latency);
+void dx_latency_write(int history_dirfd, const char *host, int port,
+                      const struct dx_latency *latency);
 
 #endif

@@ -4,9 +4,7 @@
  */
 #include "lib/spool/counters.h"
 
-#include <stdbool.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "lib/base/clock.h"
@@ -16,17 +14,6 @@
 
 #define COUNTS_VERSION "docextract-counts 2\n"
 #define NUMBERS (sizeof(struct dx_counts) / sizeof(int64_t))
-
-struct dx_counters {
-  int history_dirfd;
-  char name[DX_HISTORY_NAME_BYTES];
-  union {
-    struct dx_counts counts;
-    int64_t numbers[NUMBERS];
-  };
-  bool is_changed; /* since they were last written */
-  int64_t due_ms;  /* when they may be written */
-};
 
 /* ---- the file ---- */
 
@@ -52,44 +39,38 @@ void dx_counts_read(int history_dirfd, const char *service,
   memcpy(ret_counts, numbers, sizeof(numbers));
 }
 
-static void write_file(const struct dx_counters *counters)
+void dx_counters_write(struct dx_counters *counters)
 {
-  dx_history_write(counters->history_dirfd, counters->name, COUNTS_VERSION,
-                   counters->numbers, sizeof(counters->numbers));
+  char name[DX_HISTORY_NAME_BYTES];
+
+  if (!counters->is_changed)
+    return;
+  name_file(counters->service, name);
+  dx_history_write(counters->history_dirfd, name, COUNTS_VERSION,
+                   &counters->counts, sizeof(counters->counts));
+  counters->is_changed = false;
 }
 
 /* ---- counting ---- */
 
-struct dx_counters *dx_counters_new(int history_dirfd, const char *service)
+void dx_counters_begin(struct dx_counters *counters, int history_dirfd,
+                       const char *service)
 {
-  struct dx_counters *counters = calloc(1, sizeof(*counters));
-
-  if (counters == NULL)
-    return NULL;
-  counters->history_dirfd = history_dirfd;
-  name_file(service, counters->name);
+  *counters =
+      (struct dx_counters){.history_dirfd = history_dirfd, .service = service};
   dx_counts_read(history_dirfd, service, &counters->counts);
-  return counters;
-}
-
-void dx_counters_free(struct dx_counters **counters)
-{
-  if (*counters == NULL)
-    return;
-  if ((*counters)->is_changed)
-    write_file(*counters);
-  free(*counters);
-  *counters = NULL;
 }
 
 void dx_counters_add(struct dx_counters *counters, const struct dx_counts *more)
 {
-  int64_t added[NUMBERS];
+  int64_t numbers[NUMBERS], added[NUMBERS];
   size_t i;
 
+  memcpy(numbers, &counters->counts, sizeof(numbers));
   memcpy(added, more, sizeof(added));
   for (i = 0; i < NUMBERS; i++)
-    counters->numbers[i] += added[i];
+    numbers[i] += added[i];
+  memcpy(&counters->counts, numbers, sizeof(numbers));
   counters->is_changed = true;
 }
 
@@ -101,8 +82,7 @@ int64_t dx_counters_save(struct dx_counters *counters)
     return INT64_MAX;
   if (now < counters->due_ms)
     return counters->due_ms;
-  write_file(counters);
-  counters->is_changed = false;
+  dx_counters_write(counters);
   counters->due_ms = now + DX_HISTORY_LATE_MS;
   return INT64_MAX;
 }

@@ -11,6 +11,7 @@
 #ifndef DX_COUNTERS_H
 #define DX_COUNTERS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "lib/base/err.h"
@@ -29,11 +30,19 @@ struct dx_counts {
 
 /* ---- docextractd ---- */
 
-struct dx_counters;
+struct dx_counters {
+  int history_dirfd; /* SpoolDir/history, borrowed, as is the section */
+  const char *service;
+  struct dx_counts counts;
+  bool is_changed; /* since they were last written */
+  int64_t due_ms;  /* when they may be written */
+};
 
-/* history_dirfd: SpoolDir/history, borrowed. Reads. NULL when out of memory. */
-struct dx_counters *dx_counters_new(int history_dirfd, const char *service);
-void dx_counters_free(struct dx_counters **counters); /* accepts NULL; writes */
+/* Reads them. */
+void dx_counters_begin(struct dx_counters *counters, int history_dirfd,
+                       const char *service);
+/* Writes changed counters now. */
+void dx_counters_write(struct dx_counters *counters);
 
 /* Adds to the counters, in memory. */
 void dx_counters_add(struct dx_counters *counters,

@@ -59,30 +59,30 @@ static void limit_rate(void)
 
 static void learn(enum dx_phase phase)
 {
-  struct dx_latency *latency = dx_latency_new(fuzz_dirfd(), HOST, PORT);
   struct dx_poll_forecast forecast;
+  struct dx_latency latency;
   int64_t wait;
 
-  HOLDS(latency != NULL);
-  forecast = dx_latency_predict(latency, phase, 3);
+  dx_latency_read(fuzz_dirfd(), HOST, PORT, &latency);
+  forecast = dx_poll_predict(&latency.of[phase], 3);
   HOLDS(forecast.median_ms >= 0 && forecast.spread > 0);
   wait = dx_poll_wait_ms(&forecast, phase, 1000, 0, 0.5);
   HOLDS(wait > 0 && wait <= DX_POLL_MEDIAN_MAX_MS);
-  dx_latency_learn(latency, phase, 3, 1000, 2000);
-  dx_latency_free(&latency);
+  dx_poll_learn(&latency.of[phase], 3, 1000, 2000);
+  dx_latency_write(fuzz_dirfd(), HOST, PORT, &latency);
 }
 
 static void count(void)
 {
-  struct dx_counters *counters = dx_counters_new(fuzz_dirfd(), SERVICE);
   const struct dx_counts one = {.extracted = 1};
   struct dx_counts before, after;
+  struct dx_counters counters;
 
-  HOLDS(counters != NULL);
+  dx_counters_begin(&counters, fuzz_dirfd(), SERVICE);
   dx_counts_read(fuzz_dirfd(), SERVICE, &before);
   HOLDS(before.extracted >= 0 && before.failed >= 0);
-  dx_counters_add(counters, &one);
-  dx_counters_free(&counters);
+  dx_counters_add(&counters, &one);
+  dx_counters_write(&counters);
   dx_counts_read(fuzz_dirfd(), SERVICE, &after);
   HOLDS(after.extracted == before.extracted + 1 ||
         before.extracted == INT64_MAX / 2);

@@ -484,27 +484,25 @@ static size_t get_file(const struct file *f, char text[16384])
 
 static double predicted(const struct file *f, enum dx_phase phase, int pages)
 {
-  struct dx_latency *latency = dx_latency_new(f->dirfd, "a", 443);
-  double median;
+  struct dx_latency latency;
 
-  assert_non_null(latency);
-  median = dx_latency_predict(latency, phase, pages).median_ms;
-  dx_latency_free(&latency);
-  return median;
+  dx_latency_read(f->dirfd, "a", 443, &latency);
+  return dx_poll_predict(&latency.of[phase], pages).median_ms;
 }
 
 static void learn(const struct file *f, int count)
 {
-  struct dx_latency *latency = dx_latency_new(f->dirfd, "a", 443);
+  struct dx_latency latency;
   int i;
 
+  dx_latency_read(f->dirfd, "a", 443, &latency);
   for (i = 0; i < count; i++) {
     int pages = i % 8 < 4 ? 1 : 100000;
 
-    dx_latency_learn(latency, DX_PHASE_SOURCE, pages, 9900 * pages,
-                     10100 * pages);
+    dx_poll_learn(&latency.of[DX_PHASE_SOURCE], pages, 9900 * pages,
+                  10100 * pages);
+    dx_latency_write(f->dirfd, "a", 443, &latency);
   }
-  dx_latency_free(&latency);
 }
 
 static void history_is_read_by_the_next_process(void **state)
