@@ -1,6 +1,6 @@
 /*
  * control.c - the server of the control socket: one epoll descriptor with the
- * socket, its clients, and a timer.
+ * socket and its clients.
  */
 #include "daemon/control.h"
 
@@ -12,7 +12,6 @@
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/timerfd.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -23,14 +22,13 @@
 #include "lib/spool/spool.h"
 
 #define EVENTS 64
-#define TICK_MS 1000 /* between two checks for clients that have timed out */
 
 struct control {
   const struct dx_spool *spool;
   enum dx_started started;
   struct control_ops ops;
   uid_t owner;
-  int epoll_fd, listen_fd, timer_fd;
+  int epoll_fd, listen_fd;
   struct client *clients;
   size_t count;
 };
@@ -166,7 +164,8 @@ static void greet(struct control *control, int fd)
                dx_started_word(control->started));
 }
 
-/* Accepts all waiting clients. Without free descriptors, the timer retries. */
+/* Accepts all waiting clients. Without free descriptors, the next turn retries.
+ */
 static void accept_clients(struct control *control)
 {
   struct ucred peer;
@@ -221,19 +220,14 @@ void control_turn(struct control *control)
 {
   int64_t until = dx_monotonic_ms() + DX_TURN_MS;
   struct epoll_event event;
-  uint64_t ticks;
   int i;
 
   for (i = 0; i < EVENTS && dx_monotonic_ms() < until &&
               epoll_wait(control->epoll_fd, &event, 1, 0) == 1;
-       i++) {
-    if (event.data.ptr != control) {
+       i++)
+    if (event.data.ptr != control)
       serve(event.data.ptr, event.events);
-      continue;
-    }
-    (void)!read(control->timer_fd, &ticks, sizeof(ticks));
-    accept_clients(control);
-  }
+  accept_clients(control);
   end_clients(control, false);
 }
 
@@ -241,8 +235,6 @@ void control_turn(struct control *control)
 
 static enum dx_code start_listening(struct control *control, struct dx_err *err)
 {
-  const struct itimerspec tick = {.it_interval.tv_sec = TICK_MS / 1000,
-                                  .it_value.tv_sec = TICK_MS / 1000};
   /* Edge-triggered: if no descriptors are left, a waiting client would wake the
    * loop all the time. */
   struct epoll_event event = {.events = EPOLLIN | EPOLLET, .data.ptr = control};
@@ -255,13 +247,8 @@ static enum dx_code start_listening(struct control *control, struct dx_err *err)
   control->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
   control->listen_fd =
       socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-  control->timer_fd =
-      timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
   if (epoll_ctl(control->epoll_fd, EPOLL_CTL_ADD, control->listen_fd, &event) <
-          0 ||
-      epoll_ctl(control->epoll_fd, EPOLL_CTL_ADD, control->timer_fd, &event) <
-          0 ||
-      timerfd_settime(control->timer_fd, 0, &tick, NULL) < 0)
+      0)
     return dx_fail_sys(err, errno, "open", "socket");
   dx_channel_address(dirfd, &address);
   if (fstat(dirfd, &st) < 0 ||
@@ -291,8 +278,7 @@ struct control *control_new(const struct dx_spool *spool,
                               .started = started,
                               .ops = *ops,
                               .epoll_fd = -1,
-                              .listen_fd = -1,
-                              .timer_fd = -1};
+                              .listen_fd = -1};
   if (start_listening(control, err) != DX_OK)
     control_free(&control);
   return control;
@@ -307,7 +293,6 @@ void control_free(struct control **control_at)
   (void)unlinkat(control->spool->dirfd, DX_CHANNEL_NAME, 0);
   end_clients(control, true);
   (void)close(control->listen_fd); /* each may be -1 */
-  (void)close(control->timer_fd);
   (void)close(control->epoll_fd);
   free(control);
   *control_at = NULL;

@@ -3,7 +3,8 @@
  * clients, receives and sends lines. The caller interprets them.
  *
  * Calling sequence: new, with SpoolDir/docextractd.lock held; control_turn()
- * whenever control_fd() can be read; free while the lock is still held.
+ * whenever control_fd() can be read, and every second, for timeouts; free while
+ * the lock is still held.
  *
  * Only root and the owner of the spool may connect. A client must send its
  * first line within DX_CHANNEL_FIRST_MS. A client that is
@@ -55,7 +56,7 @@ struct control *control_new(const struct dx_spool *spool,
  * still reach the clients. */
 void control_free(struct control **control);
 
-/* One descriptor (epoll) for everything, timeouts included. */
+/* One descriptor (epoll) for the socket and all clients. */
 int control_fd(const struct control *control);
 void control_turn(struct control *control);
 

@@ -44,7 +44,7 @@
 #define DX_IDLE_MS 600000 /* until docextractd, started on demand, exits */
 #endif
 
-#define TURN_MS 60000      /* the longest wait for an event */
+#define TURN_MS 1000       /* the longest wait: see control.h */
 #define LOCK_WAIT_MS 10000 /* for another docextractd to exit */
 #define LOCK_LOOK_MS 100
 #define SWEEP_ASK_MS 500
