@@ -74,13 +74,6 @@ int dx_fs_open_dir(const char *path, struct dx_err *err)
   return dx_fs_open_dir_at(AT_FDCWD, path, err);
 }
 
-/* Some file systems do not support fsync for directories: this is not an error.
- */
-static int sync_dir(int dirfd)
-{
-  return fsync(dirfd) == 0 || errno == EINVAL || errno == EOPNOTSUPP ? 0 : -1;
-}
-
 enum dx_code dx_fs_make_dir(int dirfd, const char *name, mode_t mode,
                             struct dx_err *err)
 {
@@ -177,7 +170,10 @@ static enum dx_code unsynced(struct dx_err *err, int sys_errno,
 
 enum dx_code dx_fs_sync_name(int dirfd, const char *name, struct dx_err *err)
 {
-  return sync_dir(dirfd) < 0 ? unsynced(err, errno, name) : DX_OK;
+  /* Some file systems do not support it for directories. */
+  return fsync(dirfd) == 0 || errno == EINVAL || errno == EOPNOTSUPP
+             ? DX_OK
+             : unsynced(err, errno, name);
 }
 
 enum dx_code dx_fs_sync_parent(int dirfd, const char *path, struct dx_err *err)

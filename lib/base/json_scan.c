@@ -155,10 +155,17 @@ static bool scan_literal(struct scan *s, const char *word)
 
 static bool scan_value(struct scan *s, int c);
 
-static bool scan_items(struct scan *s, int c, bool is_object)
+static bool scan_container(struct scan *s, bool is_object)
 {
-  int end = is_object ? '}' : ']';
+  int c, end = is_object ? '}' : ']';
 
+  if (s->depth == DX_JSON_DEPTH_MAX)
+    return false;
+  s->depth++;
+  if (s->depth == DX_JSON_OUTLINE_DEPTH + 1)
+    s->values = 0;
+  scan_keep(s, is_object ? "{" : "[", 1);
+  c = scan_next(s);
   while (c != end) {
     if (is_object) {
       if (c != '"' || !scan_string(s, true) || scan_next(s) != ':')
@@ -178,19 +185,6 @@ static bool scan_items(struct scan *s, int c, bool is_object)
     if (c == end)
       return false;
   }
-  return true;
-}
-
-static bool scan_container(struct scan *s, bool is_object)
-{
-  if (s->depth == DX_JSON_DEPTH_MAX)
-    return false;
-  s->depth++;
-  if (s->depth == DX_JSON_OUTLINE_DEPTH + 1)
-    s->values = 0;
-  scan_keep(s, is_object ? "{" : "[", 1);
-  if (!scan_items(s, scan_next(s), is_object))
-    return false;
   if (s->depth == DX_JSON_OUTLINE_DEPTH + 1 && !s->exact)
     dx_buf_printf(s->out, "[%" PRIu64 "]", s->values);
   else

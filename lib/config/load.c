@@ -30,20 +30,6 @@ static void cut_blanks(char *text)
     text[--len] = '\0';
 }
 
-/* Only the first '#' is special: it begins a comment, or is the character
- * itself if it is written as "\#". */
-static void cut_comment(char *line)
-{
-  char *hash = strchr(line, '#');
-
-  if (hash != NULL && hash > line && hash[-1] == '\\') {
-    memmove(hash - 1, hash, strlen(hash) + 1);
-  } else if (hash != NULL) {
-    *hash = '\0';
-    cut_blanks(line);
-  }
-}
-
 /*
  * The syntax is that of CUPS's configuration files. cupsFileGetConf() of
  * libcups reads the same (tests/unit/test_config.c compares the two), but
@@ -52,7 +38,7 @@ static void cut_comment(char *line)
  */
 char *dx_config_next_line(char **text, int *line, char **ret_value)
 {
-  char *name, *end, *value;
+  char *name, *end, *value, *hash;
   size_t len;
 
   do { /* a line ends with CR, LF, or both */
@@ -63,7 +49,15 @@ char *dx_config_next_line(char **text, int *line, char **ret_value)
     end = name + strcspn(name, "\r\n");
     *text = end + (end[0] == '\r' && end[1] == '\n') + (end[0] != '\0');
     *end = '\0';
-    cut_comment(name);
+    /* Only the first '#' is special: it begins a comment, or is the character
+     * itself if it is written as "\#". */
+    hash = strchr(name, '#');
+    if (hash != NULL && hash > name && hash[-1] == '\\') {
+      memmove(hash - 1, hash, strlen(hash) + 1);
+    } else if (hash != NULL) {
+      *hash = '\0';
+      cut_blanks(name);
+    }
     name += strspn(name, BLANKS);
   } while (*name == '\0');
   end = name + strcspn(name, BLANKS);
@@ -282,22 +276,6 @@ static void check_bytes(struct parser *p, const char *bytes, size_t size)
   p->line = 0;
 }
 
-static void read_text(struct parser *p, char *text)
-{
-  char *name, *value;
-
-  while ((name = dx_config_next_line(&text, &p->line, &value)) != NULL)
-    config_read_line(p, name, value);
-  if (p->service != NULL)
-    config_bad(p, "<Service %s> of line %d is not closed; add </Service>",
-               p->service->name, p->service->line);
-  p->service = NULL;
-  p->line = 0;
-  if (p->config->service_count == 0 && p->mistakes == 0)
-    config_bad(p, "no service; add a section <Service default> with BaseURL "
-                  "and TokenKeyFile");
-}
-
 /* ---- the file ---- */
 
 static enum dx_code config_open(const char *path, int *ret_fd,
@@ -334,6 +312,7 @@ static enum dx_code config_open(const char *path, int *ret_fd,
 static enum dx_code read_file(struct parser *p, struct dx_err *err)
 {
   struct dx_buf *text = &p->config->text;
+  char *rest, *name, *value;
   int fd = -1;
   enum dx_code code = config_open(p->path, &fd, err);
 
@@ -347,12 +326,22 @@ static enum dx_code read_file(struct parser *p, struct dx_err *err)
   if (!dx_buf_ok(text))
     return dx_fail_nomem(err);
   check_bytes(p, text->data, text->len);
-  if (p->mistakes == 0) {
-    read_text(p, text->data);
-    return DX_OK;
+  if (p->mistakes > 0) {
+    *err = p->first;
+    return DX_E_CONFIG;
   }
-  *err = p->first;
-  return DX_E_CONFIG;
+  rest = text->data;
+  while ((name = dx_config_next_line(&rest, &p->line, &value)) != NULL)
+    config_read_line(p, name, value);
+  if (p->service != NULL)
+    config_bad(p, "<Service %s> of line %d is not closed; add </Service>",
+               p->service->name, p->service->line);
+  p->service = NULL;
+  p->line = 0;
+  if (p->config->service_count == 0 && p->mistakes == 0)
+    config_bad(p, "no service; add a section <Service default> with BaseURL "
+                  "and TokenKeyFile");
+  return DX_OK;
 }
 
 /* Checks and defaults that depend on the whole file. */

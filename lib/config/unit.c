@@ -38,6 +38,7 @@ static const struct protection {
     {"/usr", READ_ONLY, "", true},
     {"/boot", READ_ONLY, "", true},
     {"/etc", READ_ONLY, "", true},
+    {NULL, NULL, NULL, false},
 };
 
 /* ---- the directives ---- */
@@ -73,17 +74,6 @@ static bool nth_place(const struct dx_config *config, size_t n,
   return true;
 }
 
-static const struct protection *protection_of(const struct place *place)
-{
-  size_t i;
-
-  for (i = 0; i < sizeof(protections) / sizeof(protections[0]); i++)
-    if (is_below(place->path, protections[i].directory))
-      return place->is_program && protections[i].is_read_only ? NULL
-                                                              : &protections[i];
-  return NULL;
-}
-
 /* ---- what is in effect ---- */
 
 /* In proc_pid_mountinfo(5), the innermost mount of the path applies; of two at
@@ -117,8 +107,11 @@ bool dx_config_drop_in(const struct dx_config *config, const char *mountinfo,
   struct place place;
 
   while (nth_place(config, (*at)++, &place)) {
-    p = protection_of(&place);
-    if (p == NULL || (mountinfo != NULL && !is_in_effect(mountinfo, &place)))
+    for (p = protections; p->directory != NULL; p++)
+      if (is_below(place.path, p->directory))
+        break;
+    if (p->directory == NULL || (place.is_program && p->is_read_only) ||
+        (mountinfo != NULL && !is_in_effect(mountinfo, &place)))
       continue;
     (void)snprintf(text, DX_ERR_TEXT_BYTES,
                    "%s '%.120s' %s; choose another path, or add to its section "

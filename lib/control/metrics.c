@@ -52,31 +52,15 @@ static struct tally *tally_of(struct round *r, const char *service)
   return t;
 }
 
-static void count_job(struct round *r, const struct dx_job *job)
-{
-  struct tally *t = tally_of(r, job->service);
-  int64_t age_s = (dx_wall_ms() - job->received_at) / 1000;
-  bool is_undecided = dx_job_is_undecided(job);
-
-  if (is_undecided)
-    t->undecided++;
-  else if (!dx_job_is_finished(job))
-    t->jobs[dx_job_state(job)]++;
-  if (t == r->tallies + r->count)
-    r->has_rest |= is_undecided || !dx_job_is_finished(job);
-  if (!dx_job_is_final(job) && age_s > t->oldest_s)
-    t->oldest_s = age_s;
-  t->unseen += dx_job_is_unseen_failure(job);
-  t->hooks += dx_job_awaits_hook(job);
-}
-
 /* A job that was moved meanwhile is skipped. */
 static enum dx_code count_stored(void *ctx, enum dx_spool_part part,
                                  const char *name)
 {
   struct round *r = ctx;
   struct dx_job *job = NULL;
+  struct tally *t;
   enum dx_code code;
+  int64_t age_s;
 
   if (part == DX_SPOOL_FINISHED) {
     r->finished++;
@@ -86,8 +70,20 @@ static enum dx_code count_stored(void *ctx, enum dx_spool_part part,
              ? dx_spool_load(r->spool, name, &job, NULL)
              : dx_spool_load_received(r->spool, name, &job, NULL);
   r->damaged += code == DX_E_DAMAGED;
-  if (code == DX_OK)
-    count_job(r, job);
+  if (code != DX_OK)
+    return DX_OK;
+  t = tally_of(r, job->service);
+  age_s = (dx_wall_ms() - job->received_at) / 1000;
+  if (dx_job_is_undecided(job))
+    t->undecided++;
+  else if (!dx_job_is_finished(job))
+    t->jobs[dx_job_state(job)]++;
+  if (t == r->tallies + r->count)
+    r->has_rest |= dx_job_is_undecided(job) || !dx_job_is_finished(job);
+  if (!dx_job_is_final(job) && age_s > t->oldest_s)
+    t->oldest_s = age_s;
+  t->unseen += dx_job_is_unseen_failure(job);
+  t->hooks += dx_job_awaits_hook(job);
   dx_job_free(&job);
   return DX_OK;
 }

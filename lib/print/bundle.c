@@ -47,11 +47,24 @@ const char *dx_reason_text(enum dx_reason reason)
   return texts[reason];
 }
 
-/* What makes an entry valid */
-
-/* The mistake in a document's own fields; NULL if there is none. */
-static const char *check_document(const struct dx_entry *entry)
+/* The mistake in an entry; NULL if there is none. */
+static const char *bundle_check(const struct dx_entry *entry)
 {
+  if (!dx_utf8_is_plain(entry->type) || !dx_utf8_is_plain(entry->origin) ||
+      !dx_utf8_is_plain(entry->reason_text) || !dx_utf8_is_plain(entry->name) ||
+      strchr(entry->name, '/') != NULL)
+    return "text that is not plain";
+  if (entry->pages < 0)
+    return "wrong number of pages";
+  if (entry->kind == DX_KIND_MISSING)
+    return "a kind that bundles do not contain";
+  if (entry->kind != DX_KIND_DOCUMENT) {
+    if (entry->length != 0)
+      return "bytes where none belong";
+    if ((entry->kind == DX_KIND_REFUSED) != (entry->reason != DX_REASON_NONE))
+      return "a reason and a kind that do not match";
+    return NULL;
+  }
   if (strcmp(entry->type, DX_MIME_PDF) != 0 &&
       strcmp(entry->type, DX_MIME_JPEG) != 0 &&
       strcmp(entry->type, DX_MIME_PNG) != 0)
@@ -65,26 +78,6 @@ static const char *check_document(const struct dx_entry *entry)
   if (strlen(entry->sha256) != DX_SHA256_HEX_BYTES - 1 ||
       strspn(entry->sha256, "0123456789abcdef") != DX_SHA256_HEX_BYTES - 1)
     return "no checksum";
-  return NULL;
-}
-
-/* The mistake in an entry; NULL if there is none. */
-static const char *bundle_check(const struct dx_entry *entry)
-{
-  if (!dx_utf8_is_plain(entry->type) || !dx_utf8_is_plain(entry->origin) ||
-      !dx_utf8_is_plain(entry->reason_text) || !dx_utf8_is_plain(entry->name) ||
-      strchr(entry->name, '/') != NULL)
-    return "text that is not plain";
-  if (entry->pages < 0)
-    return "wrong number of pages";
-  if (entry->kind == DX_KIND_MISSING)
-    return "a kind that bundles do not contain";
-  if (entry->kind == DX_KIND_DOCUMENT)
-    return check_document(entry);
-  if (entry->length != 0)
-    return "bytes where none belong";
-  if ((entry->kind == DX_KIND_REFUSED) != (entry->reason != DX_REASON_NONE))
-    return "a reason and a kind that do not match";
   return NULL;
 }
 

@@ -180,22 +180,6 @@ static bool print_job_is_ok(ipp_t *response)
          ippGetStatusCode(response) < IPP_STATUS_ERROR_BAD_REQUEST;
 }
 
-static enum dx_answer answer_of(int job_state)
-{
-  switch (job_state) {
-  case IPP_JSTATE_PENDING:
-  case IPP_JSTATE_PROCESSING:
-    return DX_ANSWER_ACTIVE;
-  case IPP_JSTATE_HELD:
-  case IPP_JSTATE_STOPPED:
-    return DX_ANSWER_HELD;
-  case IPP_JSTATE_CANCELED:
-    return DX_ANSWER_CANCELED;
-  default:
-    return DX_ANSWER_OVER;
-  }
-}
-
 static int integer_of(ipp_t *response, const char *name, ipp_tag_t tag)
 {
   ipp_attribute_t *attribute = ippFindAttribute(response, name, tag);
@@ -223,9 +207,12 @@ static void name_of(ipp_attribute_t *uri, char name[DX_QUEUE_BYTES],
   *ret_is_class = strncmp(path, "/classes/", 9) == 0;
 }
 
-static void print_job_read(ipp_t *response, const char *uuid,
-                           struct dx_print_job *ret_job)
+/* A response of NULL: cupsd did not answer. */
+static void read_response(ipp_t *response, const char *uuid,
+                          struct dx_print_job *ret_job)
 {
+  ipp_status_t status =
+      response != NULL ? ippGetStatusCode(response) : IPP_STATUS_OK;
   ipp_attribute_t *its = ippFindAttribute(response, "job-uuid", IPP_TAG_URI);
   ipp_attribute_t *said =
       ippFindAttribute(response, "job-printer-state-message", IPP_TAG_TEXT);
@@ -234,13 +221,26 @@ static void print_job_read(ipp_t *response, const char *uuid,
   int created = integer_of(response, "time-at-creation", IPP_TAG_INTEGER);
   int state = integer_of(response, "job-state", IPP_TAG_ENUM);
 
-  ret_job->answer = DX_ANSWER_HIDDEN;
-  if (its == NULL || created == 0 || state == 0)
+  *ret_job = (struct dx_print_job){.answer = DX_ANSWER_NONE};
+  if (status == IPP_STATUS_ERROR_NOT_FOUND)
+    ret_job->answer = DX_ANSWER_UNKNOWN;
+  else if (status == IPP_STATUS_ERROR_FORBIDDEN ||
+           status == IPP_STATUS_ERROR_NOT_AUTHENTICATED ||
+           status == IPP_STATUS_ERROR_NOT_AUTHORIZED ||
+           (print_job_is_ok(response) &&
+            (its == NULL || created == 0 || state == 0)))
+    ret_job->answer = DX_ANSWER_HIDDEN;
+  if (!print_job_is_ok(response) || ret_job->answer == DX_ANSWER_HIDDEN)
     return;
   ret_job->answer = DX_ANSWER_UNKNOWN;
   if (uuid == NULL || strcmp(ippGetString(its, 0, NULL), uuid) != 0)
     return; /* another job has this id */
-  ret_job->answer = answer_of(state);
+  ret_job->answer =
+      state == IPP_JSTATE_PENDING || state == IPP_JSTATE_PROCESSING
+          ? DX_ANSWER_ACTIVE
+      : state == IPP_JSTATE_HELD || state == IPP_JSTATE_STOPPED ? DX_ANSWER_HELD
+      : state == IPP_JSTATE_CANCELED ? DX_ANSWER_CANCELED
+                                     : DX_ANSWER_OVER;
   ret_job->time_at_creation = created;
   ret_job->documents =
       integer_of(response, "number-of-documents", IPP_TAG_INTEGER);
@@ -253,24 +253,6 @@ static void print_job_read(ipp_t *response, const char *uuid,
    * moved elsewhere, so it is used only with a class. */
   if (ret_job->is_class && actual != NULL)
     name_of(actual, ret_job->queue, &ret_job->is_class);
-}
-
-/* A response of NULL: cupsd did not answer. */
-static void read_response(ipp_t *response, const char *uuid,
-                          struct dx_print_job *ret_job)
-{
-  ipp_status_t status =
-      response != NULL ? ippGetStatusCode(response) : IPP_STATUS_OK;
-
-  *ret_job = (struct dx_print_job){.answer = DX_ANSWER_NONE};
-  if (print_job_is_ok(response))
-    print_job_read(response, uuid, ret_job);
-  else if (status == IPP_STATUS_ERROR_NOT_FOUND)
-    ret_job->answer = DX_ANSWER_UNKNOWN;
-  else if (status == IPP_STATUS_ERROR_FORBIDDEN ||
-           status == IPP_STATUS_ERROR_NOT_AUTHENTICATED ||
-           status == IPP_STATUS_ERROR_NOT_AUTHORIZED)
-    ret_job->answer = DX_ANSWER_HIDDEN;
 }
 
 void dx_print_job_read(const char *bytes, size_t len, const char *uuid,

@@ -67,20 +67,6 @@ static size_t length_of_extension(const char *name, size_t len)
   return 0;
 }
 
-/* The length without trailing blanks and extensions. */
-static size_t length_of_stem(const char *name, size_t len)
-{
-  size_t extension;
-
-  do {
-    while (len > 0 && name[len - 1] == ' ')
-      len--;
-    extension = length_of_extension(name, len);
-    len -= extension;
-  } while (extension > 0);
-  return len;
-}
-
 const char *dx_filename_extension(const char *type)
 {
   if (strcmp(type, DX_MIME_JPEG) == 0)
@@ -108,9 +94,15 @@ void dx_filename_from_title(const char *title, const char *type,
   const char *extension = dx_filename_extension(type);
   char safe[4 * DX_NAME_BYTES]; /* an extension may follow the cut */
   char *stem = safe;
-  size_t len = copy_safe(title, safe, sizeof(safe) - 1);
+  size_t cut, len = copy_safe(title, safe, sizeof(safe) - 1);
 
-  safe[length_of_stem(safe, len)] = '\0';
+  do { /* trailing blanks and extensions */
+    while (len > 0 && safe[len - 1] == ' ')
+      len--;
+    cut = length_of_extension(safe, len);
+    len -= cut;
+  } while (cut > 0);
+  safe[len] = '\0';
   while (*stem == ' ' || *stem == '.') /* no hidden files */
     stem++;
   dx_utf8_copy(name, DX_NAME_BYTES - strlen(extension),

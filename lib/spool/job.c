@@ -34,31 +34,6 @@ static void free_cases(struct dx_case *cases, size_t count)
   free(cases);
 }
 
-static void forget_cases(struct dx_submission *sub)
-{
-  free_cases(sub->cases, sub->case_count);
-  sub->cases = NULL;
-  sub->case_count = 0;
-}
-
-/* The source, and where it is. */
-static void forget_source(struct dx_submission *sub)
-{
-  dx_text_release(&sub->source_id);
-  dx_text_release(&sub->section);
-  dx_text_release(&sub->base_url);
-  dx_text_release(&sub->key_id);
-}
-
-static void release_submissions(struct dx_job *job)
-{
-  for (; job->submission_count > 0; job->submission_count--)
-    dx_fields_release(dx_submission_fields,
-                      &job->submissions[job->submission_count - 1]);
-  free(job->submissions);
-  job->submissions = NULL;
-}
-
 void dx_job_free(struct dx_job **job)
 {
   if (*job == NULL)
@@ -116,7 +91,10 @@ enum dx_code dx_job_plan(struct dx_job *job, struct dx_err *err)
   struct dx_submission *sub = NULL;
   size_t i;
 
-  release_submissions(job);
+  for (; job->submission_count > 0; job->submission_count--)
+    dx_fields_release(dx_submission_fields,
+                      &job->submissions[job->submission_count - 1]);
+  free(job->submissions);
   job->together = false;
   for (i = 0; i < job->document_count; i++) {
     const struct dx_entry *entry = &job->documents[i].entry;
@@ -277,8 +255,13 @@ static void enter(struct dx_submission *sub, enum dx_state from)
       dx_text_release(&sub->files[i].url);
       sub->files[i].put = DX_PUT_NONE;
     }
-    forget_source(sub);
-    forget_cases(sub);
+    dx_text_release(&sub->source_id);
+    dx_text_release(&sub->section);
+    dx_text_release(&sub->base_url);
+    dx_text_release(&sub->key_id);
+    free_cases(sub->cases, sub->case_count);
+    sub->cases = NULL;
+    sub->case_count = 0;
     sub->url_until_ms = 0;
     sub->registered_at = 0;
     sub->uploaded_at = 0;

@@ -195,21 +195,6 @@ static bool read_job(const struct cJSON *json, struct dx_job *job)
   return true;
 }
 
-static void look_for_documents(struct dx_job *job)
-{
-  char name[DX_FILE_NAME_BYTES];
-  struct stat st;
-  size_t i;
-
-  for (i = 0; i < job->document_count; i++) {
-    dx_document_file(i, name);
-    job->documents[i].is_here =
-        job->documents[i].entry.kind == DX_KIND_DOCUMENT &&
-        fstatat(job->dirfd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-        S_ISREG(st.st_mode) && st.st_size == job->documents[i].entry.length;
-  }
-}
-
 enum dx_code dx_job_read_json(struct dx_job *job, const struct cJSON *json,
                               struct dx_err *err)
 {
@@ -231,6 +216,8 @@ enum dx_code dx_job_load(struct dx_job *job, struct dx_err *err)
 {
   struct dx_buf text = {0};
   struct cJSON *json = NULL;
+  char name[DX_FILE_NAME_BYTES];
+  struct stat st;
   enum dx_code code;
   size_t i;
 
@@ -246,11 +233,15 @@ enum dx_code dx_job_load(struct dx_job *job, struct dx_err *err)
   for (i = 0; code == DX_OK && i < job->submission_count; i++)
     job->submissions[i].told_end_at =
         dx_submission_ended_at(&job->submissions[i]);
-  if (code == DX_OK) {
-    look_for_documents(job);
-    if (job->print.backend == DX_BACKEND_ATTENDS)
-      job->print.backend = DX_BACKEND_BROKEN;
+  for (i = 0; code == DX_OK && i < job->document_count; i++) {
+    dx_document_file(i, name);
+    job->documents[i].is_here =
+        job->documents[i].entry.kind == DX_KIND_DOCUMENT &&
+        fstatat(job->dirfd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+        S_ISREG(st.st_mode) && st.st_size == job->documents[i].entry.length;
   }
+  if (code == DX_OK && job->print.backend == DX_BACKEND_ATTENDS)
+    job->print.backend = DX_BACKEND_BROKEN;
   dx_json_free(&json);
   dx_buf_release(&text);
   return code;

@@ -168,23 +168,6 @@ static enum dx_code check(struct dx_job *old, struct dx_job *fresh,
   return DX_OK;
 }
 
-/* Documents that are missing this time, but are here and were never sent, can
- * still be used. */
-static enum dx_code fill_in(const struct dx_job *old, struct dx_job *fresh,
-                            struct dx_err *err)
-{
-  bool filled = false;
-  size_t i;
-
-  for (i = 0; i < old->document_count && i < fresh->document_count; i++)
-    if (fresh->documents[i].entry.kind == DX_KIND_MISSING &&
-        old->documents[i].is_here) {
-      fresh->documents[i] = old->documents[i];
-      filled = true;
-    }
-  return filled ? dx_job_plan(fresh, err) : DX_OK;
-}
-
 /* ---- in memory ---- */
 
 static enum dx_code merge_submission(struct dx_job *old, struct dx_job *fresh,
@@ -298,10 +281,21 @@ static enum dx_code merge_journal(struct dx_spool *spool, struct dx_job *old,
                                   struct dx_job *fresh, struct dx_err *err)
 {
   enum dx_code code = check(old, fresh, err);
+  bool filled = false;
   size_t i;
 
-  if (code == DX_OK)
-    code = fill_in(old, fresh, err);
+  if (code != DX_OK)
+    return code;
+  /* Documents that are missing this time, but are here and were never sent, can
+   * still be used. */
+  for (i = 0; i < old->document_count && i < fresh->document_count; i++)
+    if (fresh->documents[i].entry.kind == DX_KIND_MISSING &&
+        old->documents[i].is_here) {
+      fresh->documents[i] = old->documents[i];
+      filled = true;
+    }
+  if (filled)
+    code = dx_job_plan(fresh, err);
   for (i = 0; code == DX_OK && i < fresh->submission_count; i++)
     code = merge_submission(old, fresh, &fresh->submissions[i], err);
   if (code == DX_OK)

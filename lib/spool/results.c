@@ -234,23 +234,6 @@ enum dx_code dx_result_deliver(const struct dx_submission *sub, size_t index,
 
 /* ---- manifests ---- */
 
-static void manifest_put_case(struct dx_json_out *out,
-                              const struct dx_submission *sub,
-                              const struct dx_case *c)
-{
-  char *file = dx_result_name(sub->source_id, c->id);
-
-  out->text.failed |= file == NULL;
-  dx_json_open(out, NULL, '{');
-  dx_json_put_string(out, "case_id", c->id);
-  dx_json_put_string(out, "file", file);
-  dx_json_put_int(out, "bytes", c->bytes);
-  dx_json_put_string(out, "sha256", c->sha256);
-  dx_json_put_bool(out, "empty", c->is_empty);
-  dx_json_close(out, '}');
-  free(file);
-}
-
 char *dx_manifest_text(const struct dx_submission *sub)
 {
   const struct dx_job *job = sub->job;
@@ -296,8 +279,20 @@ char *dx_manifest_text(const struct dx_submission *sub)
   }
   dx_json_close(&out, ']');
   dx_json_open(&out, "cases", '[');
-  for (i = 0; good && i < sub->case_count; i++)
-    manifest_put_case(&out, sub, &sub->cases[i]);
+  for (i = 0; good && i < sub->case_count; i++) {
+    const struct dx_case *c = &sub->cases[i];
+    char *file = dx_result_name(sub->source_id, c->id);
+
+    out.text.failed |= file == NULL;
+    dx_json_open(&out, NULL, '{');
+    dx_json_put_string(&out, "case_id", c->id);
+    dx_json_put_string(&out, "file", file);
+    dx_json_put_int(&out, "bytes", c->bytes);
+    dx_json_put_string(&out, "sha256", c->sha256);
+    dx_json_put_bool(&out, "empty", c->is_empty);
+    dx_json_close(&out, '}');
+    free(file);
+  }
   dx_json_close(&out, ']');
   dx_json_open(&out, "times", '{');
   dx_json_put_time(&out, "received_at", job->received_at);

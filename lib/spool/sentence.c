@@ -151,14 +151,6 @@ void dx_wait_sentence(enum dx_code code, bool is_here,
                                      : DX_SAY_WAITING);
 }
 
-/* True if nothing is sent until the print job continues. */
-static bool sentence_is_interrupted(const struct dx_job *job)
-{
-  return job->print.backend == DX_BACKEND_ENDED &&
-         job->print.final == DX_FINAL_NONE && !job->print.decided &&
-         !dx_job_is_undecided(job);
-}
-
 /* Of a job in progress. If its print job was stopped, held, or moved, the last
  * failed try does not matter, except one that stopped the queue or the job. */
 static void sentence_of_status(const struct dx_job *job,
@@ -173,7 +165,10 @@ static void sentence_of_status(const struct dx_job *job,
 
   dx_wait_sentence(code, is_here, text);
   dx_sentence(code, NULL, what);
-  if (sentence_is_interrupted(job))
+  /* If it is interrupted, nothing is sent until the print job continues. */
+  if (job->print.backend == DX_BACKEND_ENDED &&
+      job->print.final == DX_FINAL_NONE && !job->print.decided &&
+      !dx_job_is_undecided(job))
     (void)snprintf(text, DX_SENTENCE_BYTES, is_stopped ? DX_SAY_STOPPED : "%s",
                    is_stopped ? what
                    : is_here  ? DX_SAY_INTERRUPTED

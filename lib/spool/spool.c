@@ -186,25 +186,13 @@ enum dx_code dx_spool_receive(struct dx_spool *spool, struct dx_job **ret_job,
   return code;
 }
 
-static int create_document(struct dx_job *job, size_t index, struct dx_err *err)
-{
-  char name[DX_FILE_NAME_BYTES];
-  int fd;
-
-  dx_document_file(index, name);
-  fd = openat(job->dirfd, name,
-              O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-  if (fd < 0)
-    (void)dx_fs_fail(err, errno, "create", job->dirfd, name);
-  return fd;
-}
-
 enum dx_code dx_spool_add_document(struct dx_job *job,
                                    const struct dx_entry *entry,
                                    struct dx_bundle_reader *reader,
                                    struct dx_err *err)
 {
   size_t index = job->document_count;
+  char name[DX_FILE_NAME_BYTES];
   struct dx_document *documents;
   enum dx_code code;
   int fd = -1;
@@ -221,9 +209,11 @@ enum dx_code dx_spool_add_document(struct dx_job *job,
   if (reader == NULL)
     return DX_OK;
   if (entry->kind == DX_KIND_DOCUMENT) {
-    fd = create_document(job, index, err);
+    dx_document_file(index, name);
+    fd = openat(job->dirfd, name,
+                O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (fd < 0)
-      return err->code;
+      return dx_fs_fail(err, errno, "create", job->dirfd, name);
   }
   code = dx_bundle_content(reader, fd, err);
   if (code == DX_OK && fd >= 0)
@@ -305,34 +295,29 @@ enum dx_code dx_spool_commit(struct dx_spool *spool, struct dx_job *job,
   return code;
 }
 
-static void sweep_received(struct dx_spool *spool, const char *name)
-{
-  char path[DX_JOB_PATH_BYTES];
-  struct dx_err err;
-  int fd;
-
-  if (strlen(name) >= DX_RECEIPT_BYTES)
-    return;
-  (void)snprintf(path, sizeof(path), "incoming/%.*s", DX_RECEIPT_BYTES - 1,
-                 name);
-  fd = dx_fs_open_dir_at(spool->dirfd, path, NULL);
-  if (fd < 0)
-    return;
-  /* A new one is not touched: its receiver may be about to lock it. */
-  if (age_ms(fd, ".") > DX_INCOMING_MIN_MS &&
-      flock(fd, LOCK_EX | LOCK_NB) == 0 &&
-      dx_fs_remove_tree(spool->dirfd, path, &err) != DX_OK)
-    dx_log(DX_LOG_WARNING, "%s: %s", dx_code_name(err.code), err.text);
-  (void)close(fd);
-}
-
 void dx_spool_sweep_incoming(struct dx_spool *spool)
 {
   char *names = dx_fs_names(spool->dirfd, "incoming", is_visible, NULL);
+  char path[DX_JOB_PATH_BYTES];
   const char *name;
+  struct dx_err err;
+  int fd;
 
-  for (name = names; name != NULL && *name != '\0'; name = dx_next_name(name))
-    sweep_received(spool, name);
+  for (name = names; name != NULL && *name != '\0'; name = dx_next_name(name)) {
+    if (strlen(name) >= DX_RECEIPT_BYTES)
+      continue;
+    (void)snprintf(path, sizeof(path), "incoming/%.*s", DX_RECEIPT_BYTES - 1,
+                   name);
+    fd = dx_fs_open_dir_at(spool->dirfd, path, NULL);
+    if (fd < 0)
+      continue;
+    /* A new one is not touched: its receiver may be about to lock it. */
+    if (age_ms(fd, ".") > DX_INCOMING_MIN_MS &&
+        flock(fd, LOCK_EX | LOCK_NB) == 0 &&
+        dx_fs_remove_tree(spool->dirfd, path, &err) != DX_OK)
+      dx_log(DX_LOG_WARNING, "%s: %s", dx_code_name(err.code), err.text);
+    (void)close(fd);
+  }
   free(names);
 }
 
@@ -361,22 +346,12 @@ static enum dx_code not_found(struct dx_err *err)
   return dx_fail(err, DX_E_NOT_FOUND, ENOENT, "job not found");
 }
 
-/* The directory may have been moved or removed since it was opened. */
-static bool is_still_there(const struct dx_spool *spool,
-                           const struct dx_job *job)
-{
-  struct stat a, b;
-
-  return fstat(job->dirfd, &a) == 0 &&
-         fstatat(spool->dirfd, job->path, &b, AT_SYMLINK_NOFOLLOW) == 0 &&
-         a.st_dev == b.st_dev && a.st_ino == b.st_ino;
-}
-
 static enum dx_code load_at(struct dx_spool *spool, const char *parent,
                             const char *name, struct dx_job **ret_job,
                             struct dx_err *err)
 {
   struct dx_job *job = dx_job_new();
+  struct stat a, b;
   enum dx_code code;
 
   if (job == NULL)
@@ -390,7 +365,10 @@ static enum dx_code load_at(struct dx_spool *spool, const char *parent,
     code = not_found(err);
   else
     code = dx_fail_sys(err, errno, "open directory", job->path);
-  if (code == DX_E_NOT_FOUND && job->dirfd >= 0 && is_still_there(spool, job))
+  /* The directory may have been moved or removed since it was opened. */
+  if (code == DX_E_NOT_FOUND && job->dirfd >= 0 && fstat(job->dirfd, &a) == 0 &&
+      fstatat(spool->dirfd, job->path, &b, AT_SYMLINK_NOFOLLOW) == 0 &&
+      a.st_dev == b.st_dev && a.st_ino == b.st_ino)
     code = dx_fail(err, DX_E_DAMAGED, 0, "the job file is missing");
   /* Its name begins with the key; in that of a receipt, the run follows. */
   if (code == DX_OK && (memcmp(name, job->key, DX_KEY_BYTES - 1) != 0 ||
