@@ -87,20 +87,6 @@ static void print_line(enum dx_log_level level, const char *line)
 
 /* ---- configuration ---- */
 
-/* Logged here, because messages of the filters are shown to users, or
- * discarded. */
-static void warn_of_sandbox(const struct dx_config *config)
-{
-  size_t i;
-
-  for (i = 0; i < config->service_count; i++)
-    if (config->services[i].sandbox == DX_SANDBOX_IS_OPTIONAL)
-      dx_log(DX_LOG_WARNING,
-             "<Service %s>: 'Sandbox optional' is set: without seccomp in the "
-             "kernel, documents are parsed without a sandbox",
-             config->services[i].name);
-}
-
 /* Watches the directory, because editors replace the file. */
 static int watch_config(const char *config_path)
 {
@@ -253,6 +239,7 @@ static enum dx_code start(struct daemon *d, struct dx_config *config,
 {
   const struct control_ops ops = {on_message, verbs_closed, d};
   enum dx_code code;
+  size_t i;
 
   d->spool_dir = strdup(config->spool_dir);
   d->http = dx_http_new();
@@ -281,7 +268,14 @@ static enum dx_code start(struct daemon *d, struct dx_config *config,
            dx_code_name(d->wrong.code), d->wrong.text);
     return DX_OK;
   }
-  warn_of_sandbox(config);
+  /* Logged here, because messages of the filters are shown to users, or
+   * discarded. */
+  for (i = 0; i < config->service_count; i++)
+    if (config->services[i].sandbox == DX_SANDBOX_IS_OPTIONAL)
+      dx_log(DX_LOG_WARNING,
+             "<Service %s>: 'Sandbox optional' is set: without seccomp in the "
+             "kernel, documents are parsed without a sandbox",
+             config->services[i].name);
   status_start(&d->status, config->status_socket, d->spool_dir, d->config_path);
   return manager_start(&d->manager, config, err);
 }
@@ -411,17 +405,6 @@ static enum dx_code run(struct daemon *d, struct dx_err *err)
   return code;
 }
 
-static void block_signals(sigset_t *ret_set)
-{
-  (void)signal(SIGPIPE, SIG_IGN);
-  (void)signal(SIGXFSZ, SIG_IGN); /* handled like a full disk */
-  (void)sigemptyset(ret_set);
-  (void)sigaddset(ret_set, SIGTERM);
-  (void)sigaddset(ret_set, SIGINT);
-  (void)sigaddset(ret_set, SIGHUP);
-  (void)sigprocmask(SIG_BLOCK, ret_set, NULL); /* cannot fail */
-}
-
 static int run_daemon(const char *config_path)
 {
   struct daemon d = {.config_path = config_path,
@@ -443,7 +426,13 @@ static int run_daemon(const char *config_path)
     limit.rlim_cur = limit.rlim_max; /* every job keeps two files open */
     (void)setrlimit(RLIMIT_NOFILE, &limit);
   }
-  block_signals(&set);
+  (void)signal(SIGPIPE, SIG_IGN);
+  (void)signal(SIGXFSZ, SIG_IGN); /* handled like a full disk */
+  (void)sigemptyset(&set);
+  (void)sigaddset(&set, SIGTERM);
+  (void)sigaddset(&set, SIGINT);
+  (void)sigaddset(&set, SIGHUP);
+  (void)sigprocmask(SIG_BLOCK, &set, NULL); /* cannot fail */
   d.signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
   d.watch_fd = watch_config(config_path);
   if (code == DX_OK && d.signal_fd < 0)
@@ -457,16 +446,6 @@ static int run_daemon(const char *config_path)
     return EX_OK;
   dx_log(DX_LOG_ERROR, "%s: %s", dx_code_name(err.code), err.text);
   return dx_class_of(code) == DX_CL_CONFIG ? EX_CONFIG : EX_TEMPFAIL;
-}
-
-static void print_help(void)
-{
-  printf("Usage: docextractd [-c FILE] [--verbose] [--on-demand]\nSends print "
-         "jobs to the service and fetches their results.\n\n  -c FILE      use "
-         "this configuration file\n  --verbose    print every step to stderr\n "
-         " --on-demand  log to syslog, and exit after ten idle minutes\n  "
-         "--help       print this help and exit\n  --version    print the "
-         "version and exit\n");
 }
 
 int main(int argc, char **argv)
@@ -487,7 +466,13 @@ int main(int argc, char **argv)
     } else if (letter == 'o') {
       is_on_demand = true;
     } else if (letter == 'h') {
-      print_help();
+      printf("Usage: docextractd [-c FILE] [--verbose] [--on-demand]\n"
+             "Sends print jobs to the service and fetches their results.\n\n"
+             "  -c FILE      use this configuration file\n"
+             "  --verbose    print every step to stderr\n"
+             "  --on-demand  log to syslog, and exit after ten idle minutes\n"
+             "  --help       print this help and exit\n"
+             "  --version    print the version and exit\n");
       return EX_OK;
     } else if (letter == 'V') {
       printf("docextractd %s (%s)\n", PACKAGE_VERSION, dx_http_version());

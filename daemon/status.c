@@ -416,25 +416,14 @@ static void accept_client(struct server *server)
   (void)close(fd);
 }
 
-/* Returns false if docextractd has exited. */
-static bool pass_on_ends(const struct server *server)
-{
-  struct status_ends ends;
-  ssize_t n = recv(server->parent_fd, &ends, sizeof(ends), MSG_DONTWAIT);
-  size_t i;
-
-  for (i = 0; n > 0 && i < server->count; i++)
-    if (send(server->clients[i].fd, &ends, sizeof(ends),
-             MSG_DONTWAIT | MSG_NOSIGNAL) < 0)
-      (void)shutdown(server->clients[i].fd, SHUT_WR);
-  return n > 0 || (n < 0 && (errno == EAGAIN || errno == EINTR));
-}
-
 #define OWN_FDS 2 /* before those of clients */
 
+/* Returns when docextractd has exited. */
 static void status_serve(struct server *server)
 {
   struct pollfd fds[OWN_FDS + DX_STATUS_CLIENTS_MAX];
+  struct status_ends ends;
+  ssize_t n;
   size_t i;
 
   do {
@@ -451,7 +440,12 @@ static void status_serve(struct server *server)
       }
     if (fds[1].revents != 0)
       accept_client(server);
-  } while (pass_on_ends(server));
+    n = recv(server->parent_fd, &ends, sizeof(ends), MSG_DONTWAIT);
+    for (i = 0; n > 0 && i < server->count; i++)
+      if (send(server->clients[i].fd, &ends, sizeof(ends),
+               MSG_DONTWAIT | MSG_NOSIGNAL) < 0)
+        (void)shutdown(server->clients[i].fd, SHUT_WR);
+  } while (n > 0 || (n < 0 && (errno == EAGAIN || errno == EINTR)));
 }
 
 /* ---- the directory and the socket ---- */

@@ -107,22 +107,6 @@ void engine_unexpected(struct call *call, const struct dx_err *err)
                         call_ms(call->svc, call->polled->due_ms), err);
 }
 
-static void call_rate_limited(struct call *call, const struct dx_err *err)
-{
-  struct service_state *svc = call->svc;
-  struct run *run = run_of(call->sub);
-  int64_t retry_after_ms = call->response->retry_after_ms;
-
-  dx_rate_limit_refused(&svc->host->limit, svc->service->api_rate,
-                        call->slot.ms, retry_after_ms);
-  call_set_away(svc, true);
-  run->tries++;
-  engine_wait_for(call->sub,
-                  engine_longer(retry_after_ms, dx_backoff_ms(run->tries)));
-  engine_report_problem(call->engine, call->sub->job, DX_NOTE_PAUSED,
-                        dx_monotonic_ms(), call_ms(svc, run->due_ms), err);
-}
-
 /* Makes all calls of the service wait for an administrator. An upload gets a
  * wait of its own, because svc->due_ms delays only API calls. */
 static void call_needs_admin(struct call *call, const struct dx_err *err)
@@ -200,11 +184,22 @@ static void call_token_refused(struct call *call, const struct dx_err *err,
 
 void engine_failed(struct call *call, const struct dx_err *err)
 {
+  struct service_state *svc = call->svc;
+  struct run *run = run_of(call->sub);
+  int64_t retry_after_ms = call->response->retry_after_ms;
+
   switch (dx_class_of(err->code)) {
   case DX_CL_NOT_YET: /* not sent: remains due, and gets a new slot */
     break;
   case DX_CL_RATE:
-    call_rate_limited(call, err);
+    dx_rate_limit_refused(&svc->host->limit, svc->service->api_rate,
+                          call->slot.ms, retry_after_ms);
+    call_set_away(svc, true);
+    run->tries++;
+    engine_wait_for(call->sub,
+                    engine_longer(retry_after_ms, dx_backoff_ms(run->tries)));
+    engine_report_problem(call->engine, call->sub->job, DX_NOTE_PAUSED,
+                          dx_monotonic_ms(), call_ms(svc, run->due_ms), err);
     break;
   case DX_CL_TOKEN:
     call_token_refused(call, err, call->response->date_ms);

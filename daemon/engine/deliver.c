@@ -41,27 +41,20 @@ static enum dx_code deliver_results(struct dx_submission *sub, const char *dir,
   return code;
 }
 
-static bool deliver_is_complete(const struct dx_submission *sub)
-{
-  size_t i;
-
-  for (i = 0; i < sub->case_count; i++)
-    if (sub->cases[i].state != DX_CASE_DELIVERED)
-      return false;
-  return true;
-}
-
 void engine_deliver(struct dx_engine *engine, struct dx_submission *sub)
 {
   const char *dir = engine_section_of(engine, sub)->service->results_dir;
   struct dx_err err;
   enum dx_code code = deliver_results(sub, dir, &err);
+  size_t done = 0;
 
   if (code == DX_E_TAKEN) { /* only the administrator can decide which one */
     dx_submission_end(sub, DX_EV_FAIL, code, err.text);
     return;
   }
-  if (code == DX_OK && deliver_is_complete(sub)) {
+  while (done < sub->case_count && sub->cases[done].state == DX_CASE_DELIVERED)
+    done++;
+  if (code == DX_OK && done == sub->case_count) {
     code = dx_manifest_deliver(sub, dir, &err);
     if (code == DX_OK) {
       deliver_count(engine, sub);
@@ -74,11 +67,6 @@ void engine_deliver(struct dx_engine *engine, struct dx_submission *sub)
 }
 
 /* ---- failures ---- */
-
-static bool deliver_is_told(const struct dx_submission *sub)
-{
-  return sub->failed_at != 0 && run_of(sub)->deliver.told_ms == sub->failed_at;
-}
 
 static enum dx_code deliver_failure(struct dx_engine *engine,
                                     struct dx_submission *sub,
@@ -116,7 +104,7 @@ enum dx_code engine_tell_failures(struct dx_engine *engine, struct dx_job *job,
     struct dx_submission *sub = &job->submissions[i];
 
     if (dx_state_is_final(sub->state) && sub->state != DX_ST_EXTRACTED &&
-        !deliver_is_told(sub))
+        (sub->failed_at == 0 || run_of(sub)->deliver.told_ms != sub->failed_at))
       code = deliver_failure(engine, sub, err);
   }
   return code;

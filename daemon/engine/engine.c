@@ -150,21 +150,6 @@ static void engine_release_job(struct dx_engine *engine, struct dx_job *job)
   engine_free_drive(job);
 }
 
-/* OnResult of the submission that has been due longest is run, one at a time.
- */
-static int64_t engine_select_hook(struct dx_engine *engine,
-                                  struct dx_submission *sub, int64_t now)
-{
-  int64_t due = engine_hook_ms(sub);
-
-  if (due > now)
-    return due;
-  if (engine->hook.pid == 0 &&
-      (engine->hook_best == NULL || due < engine_hook_ms(engine->hook_best)))
-    engine->hook_best = sub;
-  return NEVER;
-}
-
 /* Performs the due step of a submission; returns when to check again. */
 static int64_t engine_run_submission(struct dx_engine *engine,
                                      struct dx_submission *sub, int64_t now)
@@ -178,8 +163,16 @@ static int64_t engine_run_submission(struct dx_engine *engine,
 
   if (run->call.http != NULL)
     return NEVER;
-  if (dx_state_is_final(sub->state))
-    return engine_select_hook(engine, sub, now);
+  if (dx_state_is_final(sub->state)) {
+    due = engine_hook_ms(sub);
+    if (due > now)
+      return due;
+    /* OnResult that has been due longest is run, one at a time. */
+    if (engine->hook.pid == 0 &&
+        (engine->hook_best == NULL || due < engine_hook_ms(engine->hook_best)))
+      engine->hook_best = sub;
+    return NEVER;
+  }
   svc = engine_service_of(engine, sub, &err);
   if (svc == NULL) {
     if (now >= run->due_ms)
@@ -283,19 +276,6 @@ static struct host *engine_find_host(struct dx_engine *engine,
   return host;
 }
 
-static bool engine_start_service(struct dx_engine *engine, size_t number)
-{
-  const struct dx_service *service = &engine->config->services[number];
-  struct service_state *svc = &engine->services[number];
-
-  svc->service = service;
-  svc->host = engine_find_host(engine, service);
-  svc->token = dx_token_new(service, engine->stop_fd);
-  dx_counters_begin(&svc->counters, engine->spool->history_dirfd,
-                    service->name);
-  return svc->token != NULL;
-}
-
 struct dx_engine *dx_engine_new(const struct dx_config *config,
                                 struct dx_spool *spool, struct dx_http *http,
                                 const struct dx_observer *observer, int stop_fd)
@@ -316,9 +296,17 @@ struct dx_engine *dx_engine_new(const struct dx_config *config,
   engine->hook.fd = -1;
   if (engine->hosts == NULL)
     dx_engine_free(&engine);
-  for (i = 0; engine != NULL && i < config->service_count; i++)
-    if (!engine_start_service(engine, i))
+  for (i = 0; engine != NULL && i < config->service_count; i++) {
+    const struct dx_service *service = &config->services[i];
+    struct service_state *svc = &engine->services[i];
+
+    svc->service = service;
+    svc->host = engine_find_host(engine, service);
+    svc->token = dx_token_new(service, stop_fd);
+    dx_counters_begin(&svc->counters, spool->history_dirfd, service->name);
+    if (svc->token == NULL)
       dx_engine_free(&engine);
+  }
   return engine;
 }
 

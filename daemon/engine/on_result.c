@@ -118,11 +118,11 @@ static enum dx_code hook_run(struct hook *hook, const struct dx_submission *sub,
   return DX_OK;
 }
 
-/* The submission of the program; NULL if its job is not here, or has ended
- * again since then: the program is then run again. */
-static struct dx_submission *hook_submission(const struct dx_engine *engine)
+static void hook_ended(struct dx_engine *engine, int status)
 {
-  const struct hook *hook = &engine->hook;
+  struct hook *hook = &engine->hook;
+  struct dx_submission *sub = NULL;
+  char why[32];
   size_t i;
 
   for (i = 0; i < engine->job_count; i++) {
@@ -131,23 +131,14 @@ static struct dx_submission *hook_submission(const struct dx_engine *engine)
     if (strcmp(job->key, hook->key) == 0 &&
         hook->number <= job->submission_count &&
         job->submissions[hook->number - 1].hook_ms == hook->hook_ms)
-      return &job->submissions[hook->number - 1];
+      sub = &job->submissions[hook->number - 1];
   }
-  return NULL;
-}
-
-static void hook_ended(struct dx_engine *engine, int status)
-{
-  struct hook *hook = &engine->hook;
-  struct dx_submission *sub = hook_submission(engine);
-  char why[32];
-
   if (hook->fd >= 0)
     (void)close(hook->fd);
   hook->fd = -1;
   hook->pid = 0;
-  if (sub == NULL)
-    return;
+  if (sub == NULL) /* its job is not here, or has ended again since then */
+    return;        /* the program is run again */
   if (WIFEXITED(status) && WEXITSTATUS(status) == 0) {
     hook_set_message(sub, "");
     hook_over(sub);

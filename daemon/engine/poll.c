@@ -89,24 +89,12 @@ void engine_begin_phase(struct dx_engine *engine, struct dx_submission *sub)
   engine_note(engine, sub->job, DX_NOTE_WAITING, now, NULL);
 }
 
-static void poll_overdue(struct dx_engine *engine, struct dx_submission *sub)
-{
-  const char *reason = sub->reason; /* of the last response */
-  struct dx_err err;
-
-  sub->overdue = true;
-  engine_clear_problem(sub);
-  (void)dx_fail(&err, DX_E_OVERDUE, 0, ENGINE_OVERDUE_TEXT "%s%s%s",
-                reason[0] != '\0' ? " (" : "", reason,
-                reason[0] != '\0' ? ")" : "");
-  engine_note(engine, sub->job, DX_NOTE_OVERDUE, run_of(sub)->poll.phase_ms,
-              &err);
-}
-
 void engine_check_limit(struct dx_engine *engine, struct dx_submission *sub)
 {
   struct run *run = run_of(sub);
   struct service_state *svc = engine_service_of(engine, sub, NULL);
+  const char *reason = sub->reason; /* of the last response */
+  struct dx_err err;
   int64_t from_ms;
 
   if (svc == NULL || run->poll.denials > 0 || run->poll.phase_ms == 0 ||
@@ -128,8 +116,14 @@ void engine_check_limit(struct dx_engine *engine, struct dx_submission *sub)
     run->call.polled->due_ms = dx_monotonic_ms() + DX_OVERDUE_POLL_MS;
     engine_abort_call(sub);
   }
-  if (!sub->overdue)
-    poll_overdue(engine, sub);
+  if (sub->overdue)
+    return;
+  sub->overdue = true;
+  engine_clear_problem(sub);
+  (void)dx_fail(&err, DX_E_OVERDUE, 0, ENGINE_OVERDUE_TEXT "%s%s%s",
+                reason[0] != '\0' ? " (" : "", reason,
+                reason[0] != '\0' ? ")" : "");
+  engine_note(engine, sub->job, DX_NOTE_OVERDUE, run->poll.phase_ms, &err);
 }
 
 /* ---- what any GET can find ---- */
@@ -414,16 +408,28 @@ static enum dx_code poll_check_files(const struct dx_submission *sub,
                  expected > registered ? expected : registered);
 }
 
-static void poll_seen(struct call *call, const struct dx_source *source)
+static enum dx_code source_done(struct call *call)
 {
   struct dx_submission *sub = call->sub;
+  struct dx_source source;
+  struct dx_err err;
+  enum dx_code code =
+      dx_read_source(call->response, sub->source_id, &source, &err);
 
-  switch (source->status) {
+  if (code == DX_OK)
+    code = poll_check_files(sub, &source, &err);
+  if (code != DX_OK) {
+    engine_poll_failed(call, code, &err);
+    dx_source_release(&source);
+    return code;
+  }
+  poll_up(call);
+  switch (source.status) {
   case DX_SOURCE_PENDING:
-    poll_seen_pending(call, source);
+    poll_seen_pending(call, &source);
     break;
   case DX_SOURCE_COMPLETE:
-    poll_seen_complete(call, source);
+    poll_seen_complete(call, &source);
     break;
   case DX_SOURCE_FAILED:
     poll_start_over(sub);
@@ -438,26 +444,8 @@ static void poll_seen(struct call *call, const struct dx_source *source)
     poll_later(call);
     break;
   }
-}
-
-static enum dx_code source_done(struct call *call)
-{
-  const struct dx_submission *sub = call->sub;
-  struct dx_source source;
-  struct dx_err err;
-  enum dx_code code =
-      dx_read_source(call->response, sub->source_id, &source, &err);
-
-  if (code == DX_OK)
-    code = poll_check_files(sub, &source, &err);
-  if (code == DX_OK) {
-    poll_up(call);
-    poll_seen(call, &source);
-  } else {
-    engine_poll_failed(call, code, &err);
-  }
   dx_source_release(&source);
-  return code;
+  return DX_OK;
 }
 
 static enum dx_code source_start(struct call *call, struct dx_err *err)

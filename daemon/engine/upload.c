@@ -80,25 +80,6 @@ void engine_put_landed(struct dx_engine *engine, struct dx_submission *sub)
   engine_clear_problem(sub);
 }
 
-/* The storage may be another host: its failures never pause the API. */
-static void upload_later(struct call *call, const struct dx_err *why)
-{
-  struct dx_submission *sub = call->sub;
-  struct run *run = run_of(sub);
-  struct dx_err err;
-
-  (void)dx_fail(&err, why->code, why->sys_errno, DX_STORAGE_PREFIX "%s",
-                why->text);
-  if (call->response->sent_bytes > DX_PUT_PROGRESS_BYTES)
-    run->upload.tries = 0;
-  engine_wait_for(
-      sub, engine_back_off(call, &run->upload.tries,
-                           run->upload.refusals > 0 ? DX_REFUSED_PUT_GAP_MS : 0,
-                           &err));
-  engine_report_problem(call->engine, sub->job, DX_NOTE_DOWN, dx_monotonic_ms(),
-                        run->due_ms, &err);
-}
-
 static enum dx_code upload_done(struct call *call)
 {
   const struct dx_http_response *response = call->response;
@@ -140,11 +121,21 @@ static enum dx_code upload_done(struct call *call)
   } else if (!is_refusal && dx_class_of(code) != DX_CL_TRANSIENT) {
     engine_failed(call, &err);
   } else {
-    /* If there is no response, or an unclear one, the file may have arrived. */
+    /* The storage may be another host: its failures never pause the API. If
+     * there is no response, or an unclear one, the file may have arrived. */
     if (!is_refusal)
       engine_poll_first(sub,
                         response->err.code != DX_OK || code == DX_E_UNCLEAR);
-    upload_later(call, &err);
+    (void)dx_fail(&err, err.code, err.sys_errno, DX_STORAGE_PREFIX "%s",
+                  err.text);
+    if (response->sent_bytes > DX_PUT_PROGRESS_BYTES)
+      run->upload.tries = 0;
+    engine_wait_for(
+        sub, engine_back_off(
+                 call, &run->upload.tries,
+                 run->upload.refusals > 0 ? DX_REFUSED_PUT_GAP_MS : 0, &err));
+    engine_report_problem(call->engine, sub->job, DX_NOTE_DOWN, now,
+                          run->due_ms, &err);
   }
   return code;
 }

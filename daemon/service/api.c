@@ -75,16 +75,6 @@ static const struct row rows[] = {
 };
 /* clang-format on */
 
-/* Storages state the reason in the body: do not try an expired URL again. */
-static bool says_expired(const struct dx_http_response *response)
-{
-  int status = response->status;
-
-  return (status == 400 || status == 401 || status == 403) &&
-         (strcasestr(response->body, "expired") != NULL ||
-          strcasestr(response->body, "<Code>RequestTimeTooSkewed") != NULL);
-}
-
 enum dx_code dx_judge(enum dx_call_kind call,
                       const struct dx_http_response *response,
                       struct dx_err *err)
@@ -100,7 +90,11 @@ enum dx_code dx_judge(enum dx_call_kind call,
   while (status < row->from || status > row->to)
     row++;
   code = row->of[call];
-  if (call == DX_CALL_PUT && says_expired(response))
+  /* Storages state the reason in the body: do not try an expired URL again. */
+  if (call == DX_CALL_PUT &&
+      (status == 400 || status == 401 || status == 403) &&
+      (strcasestr(response->body, "expired") != NULL ||
+       strcasestr(response->body, "<Code>RequestTimeTooSkewed") != NULL))
     code = DX_E_EXPIRED;
   else if (call != DX_CALL_PUT && status == 503 &&
            response->retry_after_ms >= 0)

@@ -483,25 +483,6 @@ static void fill_response(struct dx_http_call *call, CURLcode result,
     (void)dx_fail(&response->err, DX_E_RESPONSE, 0, NOT_HTTP);
 }
 
-/* Logs host and path; of a query, only that there is one. */
-static void log_call(struct dx_http_call *call,
-                     const struct dx_http_response *response)
-{
-  const char *url = "";
-  double seconds = 0;
-  size_t len;
-
-  (void)curl_easy_getinfo(call->easy, CURLINFO_EFFECTIVE_URL, &url);
-  (void)curl_easy_getinfo(call->easy, CURLINFO_TOTAL_TIME, &seconds);
-  len = strcspn(url, "?");
-  dx_log(DX_LOG_DEBUG,
-         "%s %.*s%s -> %d%s%s, %.0f ms, sent %" PRId64 ", got %zu bytes",
-         call->request.method, (int)len, url, url[len] ? "?..." : "",
-         response->status, response->err.code != DX_OK ? ", " : "",
-         response->err.code != DX_OK ? response->err.text : "", seconds * 1000,
-         response->sent_bytes, response->body_len + (size_t)call->sink_bytes);
-}
-
 /* Handles all transfers that have ended, which can be many; returns their
  * number. */
 static int drain(struct dx_http *http)
@@ -509,12 +490,24 @@ static int drain(struct dx_http *http)
   struct dx_http_response response;
   struct dx_http_call *call = NULL;
   CURLMsg *message; /* CURLMSG_DONE is the only kind */
+  const char *url = "";
+  double seconds = 0;
   int left, ended = 0;
+  size_t len;
 
   while ((message = curl_multi_info_read(http->multi, &left)) != NULL) {
     (void)curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, &call);
     fill_response(call, message->data.result, &response);
-    log_call(call, &response);
+    /* Logs host and path; of a query, only that there is one. */
+    (void)curl_easy_getinfo(call->easy, CURLINFO_EFFECTIVE_URL, &url);
+    (void)curl_easy_getinfo(call->easy, CURLINFO_TOTAL_TIME, &seconds);
+    len = strcspn(url, "?");
+    dx_log(DX_LOG_DEBUG,
+           "%s %.*s%s -> %d%s%s, %.0f ms, sent %" PRId64 ", got %zu bytes",
+           call->request.method, (int)len, url, url[len] ? "?..." : "",
+           response.status, response.err.code != DX_OK ? ", " : "",
+           response.err.code != DX_OK ? response.err.text : "", seconds * 1000,
+           response.sent_bytes, response.body_len + (size_t)call->sink_bytes);
     call->request.done(call->request.ctx, &response);
     call_free(call);
     ended++;
