@@ -152,22 +152,6 @@ static enum dx_code count_transfers(struct round *r, struct dx_err *err)
   return DX_OK;
 }
 
-/* Reads the counters of a service, and the free space for its results. */
-static void read_service(const struct round *r, struct tally *t,
-                         const struct dx_service *service)
-{
-  int fd = dx_fs_open_dir(service->results_dir, NULL);
-  struct dx_pause pause;
-
-  t->service = service->name;
-  dx_counts_read(r->spool->history_dirfd, service->name, &t->counts);
-  dx_pause_read(r->spool->history_dirfd, service->host, service->port, &pause);
-  t->is_up = pause.down_ms == 0;
-  t->results_free = free_bytes(fd);
-  if (fd >= 0)
-    (void)close(fd);
-}
-
 /* ---- printing ---- */
 
 #define OF(type, member) offsetof(struct type, member)
@@ -303,8 +287,20 @@ enum dx_code dx_metrics_text(const struct dx_config *config,
   if (r.tallies == NULL)
     return dx_fail_nomem(err);
   r.tallies[r.count].service = "";
-  for (i = 0; i < r.count; i++)
-    read_service(&r, &r.tallies[i], &config->services[i]);
+  for (i = 0; i < r.count; i++) {
+    const struct dx_service *service = &config->services[i];
+    struct tally *t = &r.tallies[i];
+    struct dx_pause pause;
+    int fd = dx_fs_open_dir(service->results_dir, NULL);
+
+    t->service = service->name;
+    dx_counts_read(spool->history_dirfd, service->name, &t->counts);
+    dx_pause_read(spool->history_dirfd, service->host, service->port, &pause);
+    t->is_up = pause.down_ms == 0;
+    t->results_free = free_bytes(fd);
+    if (fd >= 0)
+      (void)close(fd);
+  }
   code = count_spool(&r, err);
   if (code == DX_OK)
     code = count_transfers(&r, err);

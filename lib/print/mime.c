@@ -18,16 +18,6 @@ static const struct {
 #undef X
 };
 
-static bool mime_has_high_byte(const char *bytes, size_t len)
-{
-  size_t i;
-
-  for (i = 0; i < len; i++)
-    if ((unsigned char)bytes[i] >= 0x80)
-      return true;
-  return false;
-}
-
 /* Viewers accept the header anywhere in the first 1024 bytes. But a text may
  * quote one: if anything but line ends is before it, more of a PDF must follow.
  */
@@ -42,8 +32,12 @@ static bool mime_is_pdf(const char *bytes, size_t len)
     if (strchr("\r\n\xEF\xBB\xBF", *c) == NULL)
       break;
   rest = len - (size_t)(header - bytes);
-  return c == header || memmem(header, rest, " obj", 4) != NULL ||
-         mime_has_high_byte(header, rest);
+  if (c == header || memmem(header, rest, " obj", 4) != NULL)
+    return true;
+  for (; rest > 0; rest--)
+    if ((unsigned char)header[rest - 1] >= 0x80)
+      return true;
+  return false;
 }
 
 /* PostScript and CUPS's banners are not text, but instructions to a printer. */
