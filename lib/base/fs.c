@@ -22,7 +22,6 @@
 
 #define DX_PROBE_BYTES 65536
 #define DX_PROBE_FREE_BYTES (64LL * 1024 * 1024)
-#define DX_WRITEBACK_BYTES 8388608 /* passed to the disk at once */
 
 #define PIECE_BYTES 65536 /* of a file, read at once */
 #define PROBE_STEP "write in directory"
@@ -119,18 +118,6 @@ enum dx_code dx_fs_write_all(int fd, const void *bytes, size_t len,
     len -= (size_t)n;
   }
   return DX_OK;
-}
-
-void dx_fs_begin_writeback(int fd, int64_t end, size_t len)
-{
-  int64_t from = (end - (int64_t)len) / DX_WRITEBACK_BYTES;
-  int64_t to = end / DX_WRITEBACK_BYTES;
-
-  /* Do not wait: that would consume errors that fsync must report. */
-  if (from < to)
-    (void)sync_file_range(fd, from * DX_WRITEBACK_BYTES,
-                          (to - from) * DX_WRITEBACK_BYTES,
-                          SYNC_FILE_RANGE_WRITE);
 }
 
 enum dx_code dx_fs_sync(int fd, const char *subject, struct dx_err *err)

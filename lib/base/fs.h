@@ -41,13 +41,6 @@ int dx_fs_open_dir_at(int dirfd, const char *name, struct dx_err *err);
 enum dx_code dx_fs_make_dir(int dirfd, const char *name, mode_t mode,
                             struct dx_err *err) DX_MUST_USE;
 
-/*
- * Starts the writeback of what was written, every DX_WRITEBACK_BYTES, so that
- * the final fsync is short. The last write was `len` bytes, up to offset `end`.
- * fsync is still needed, and reports errors that occur here.
- */
-void dx_fs_begin_writeback(int fd, int64_t end, size_t len);
-
 /* Writes all bytes, and handles short writes and EINTR. */
 enum dx_code dx_fs_write_all(int fd, const void *bytes, size_t len,
                              const char *subject,

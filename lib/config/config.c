@@ -42,13 +42,11 @@ static const char language_words[] = DX_LANGUAGES(X);
 #define RANGE(value, least, most) value, least, most, NULL
 #define WORDS(value, words) value, NULL, NULL, words
 
-const struct dx_directive config_rows[] = {
+static const struct dx_directive config_rows[] = {
 #include "lib/config/directives.def"
 };
 
 #define ROW_COUNT (sizeof(config_rows) / sizeof(config_rows[0]))
-
-const size_t config_row_count = ROW_COUNT;
 
 _Static_assert(ROW_COUNT <= DX_DIRECTIVES_MAX, "struct dx_lines is too small");
 

@@ -23,6 +23,7 @@
 #define BEGIN "DOCEXTRACT-BUNDLE 1 "
 #define BEGIN_LEN (sizeof(BEGIN) - 1)
 #define LINE_MAX_BYTES 4096
+#define DX_WRITEBACK_BYTES 8388608 /* passed to the disk at once */
 
 DX_WORDS(reason, DX_REASONS)
 DX_WORDS(kind, DX_KINDS)
@@ -325,7 +326,7 @@ enum dx_code dx_bundle_next(struct dx_bundle_reader *reader,
 static bool copy_content(struct dx_bundle_reader *reader, int out_fd,
                          struct dx_sha256 *sha)
 {
-  int64_t done = 0;
+  int64_t done = 0, begun = 0;
 
   for (; reader->left > 0; reader->left -= DX_STREAM_BYTES) {
     size_t len =
@@ -340,7 +341,12 @@ static bool copy_content(struct dx_bundle_reader *reader, int out_fd,
                         &reader->failure) != DX_OK)
       return false;
     done += (int64_t)len;
-    dx_fs_begin_writeback(out_fd, done, len);
+    if (done - begun < DX_WRITEBACK_BYTES)
+      continue;
+    /* So that the final fsync is short. Do not wait: that would consume errors
+     * that fsync must report. */
+    (void)sync_file_range(out_fd, begun, done - begun, SYNC_FILE_RANGE_WRITE);
+    begun = done;
   }
   reader->left = 0;
   return true;

@@ -67,7 +67,8 @@ static size_t length_of_extension(const char *name, size_t len)
   return 0;
 }
 
-const char *dx_filename_extension(const char *type)
+/* Of a type that the service accepts; ".pdf" for any other. */
+static const char *extension_of(const char *type)
 {
   if (strcmp(type, DX_MIME_JPEG) == 0)
     return ".jpg";
@@ -85,13 +86,13 @@ void dx_filename_neutral(size_t number, const char *type,
                          char name[DX_NAME_BYTES])
 {
   (void)snprintf(name, DX_NAME_BYTES, "document-%zu%s", number,
-                 dx_filename_extension(type));
+                 extension_of(type));
 }
 
 void dx_filename_from_title(const char *title, const char *type,
                             char name[DX_NAME_BYTES])
 {
-  const char *extension = dx_filename_extension(type);
+  const char *extension = extension_of(type);
   char safe[4 * DX_NAME_BYTES]; /* an extension may follow the cut */
   char *stem = safe;
   size_t cut, len = copy_safe(title, safe, sizeof(safe) - 1);

@@ -12,9 +12,6 @@
 
 #include "lib/print/bundle.h"
 
-/* The extension of a type that the service accepts; ".pdf" for any other. */
-const char *dx_filename_extension(const char *type);
-
 /*
  * Makes a name from the title: slashes become '-', control characters ' ',
  * bytes that are not UTF-8 U+FFFD. A known extension is replaced by that of
