@@ -17,7 +17,6 @@
 
 #include "lib/base/clock.h"
 #include "lib/base/fs.h"
-#include "lib/base/log.h"
 #include "lib/base/policy.h"
 #include "lib/spool/spool.h"
 

@@ -32,7 +32,6 @@
 #include "daemon/status.h"
 #include "daemon/sweep.h"
 #include "lib/base/clock.h"
-#include "lib/base/fs.h"
 #include "lib/base/log.h"
 #include "lib/base/policy.h"
 #include "lib/base/process.h"

@@ -7,8 +7,6 @@
 #include <errno.h>
 #include <fcntl.h>
 
-#include "lib/spool/sentence.h"
-
 #define DX_REFUSED_PUT_TRIES 3 /* then a refusal is final */
 #define DX_REFUSED_PUT_GAP_MS 10000
 #define DX_PUT_PROGRESS_BYTES 1048576 /* after sending more: n = 0 */
