@@ -5,12 +5,16 @@
 #include "sim/sim.h"
 
 #include <ctype.h>
+#include <err.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <regex.h>
+#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 /* ---- values on a page, in the format of `pdftotext -layout` ---- */
@@ -327,30 +331,50 @@ static void draft_close_case(struct draft *d)
   d->data = NULL;
 }
 
-/* Of the characters of the path, only those of data_dir could mean something to
- * the shell, so it gets a descriptor. */
+/* Starts pdftotext; returns its output, or NULL. */
+static FILE *start_pdftotext(const char *path, pid_t *ret_pid)
+{
+  const char *argv[] = {"timeout",   "-s",      "KILL", "60",
+                        "pdftotext", "-layout", "-q",   "-enc",
+                        "UTF-8",     path,      "-",    NULL};
+  posix_spawn_file_actions_t actions;
+  int fds[2];
+  int e;
+
+  if (pipe2(fds, O_CLOEXEC) != 0)
+    return NULL;
+  (void)posix_spawn_file_actions_init(&actions);
+  (void)posix_spawn_file_actions_adddup2(&actions, fds[1], STDOUT_FILENO);
+  e = posix_spawnp(ret_pid, argv[0], &actions, NULL, (char **)argv, environ);
+  (void)posix_spawn_file_actions_destroy(&actions);
+  (void)close(fds[1]);
+  if (e == 0)
+    return fdopen(fds[0], "r");
+  (void)close(fds[0]);
+  errno = e;
+  warn("cannot run pdftotext");
+  return NULL;
+}
+
 static bool draft_read_pdf(const char *path, struct draft *d)
 {
-  int fd = open(path, O_RDONLY);
-  char *command = sim_text("exec timeout -s KILL 60 pdftotext -layout -q -enc "
-                           "UTF-8 /dev/fd/%d -",
-                           fd);
-  /* NOLINTNEXTLINE(cert-env33-c) */
-  FILE *text = fd >= 0 ? popen(command, "re") : NULL;
+  pid_t pid;
+  int status = -1;
   char *page = NULL;
   size_t size = 0;
+  FILE *text = start_pdftotext(path, &pid);
   regmatch_t unused[GROUPS_MAX];
 
-  while (text != NULL && getdelim(&page, &size, '\f', text) > 0)
+  if (text == NULL)
+    return false;
+  while (getdelim(&page, &size, '\f', text) > 0)
     if (pattern_match(SEPARATOR, page, unused))
       draft_close_case(d);
     else
       draft_add_page(d, page);
   free(page);
-  free(command);
-  if (fd >= 0)
-    (void)close(fd);
-  return text != NULL && pclose(text) == 0;
+  (void)fclose(text);
+  return waitpid(pid, &status, 0) == pid && status == 0;
 }
 
 bool sim_extract(const char *path, const char *content_type,
