@@ -91,7 +91,7 @@ static ssize_t response_send_slowly(void *cls, uint64_t pos, char *buf,
                                     size_t max)
 {
   const struct sim_request *r = cls;
-  size_t n = strlen(r->sent) / 2 - (size_t)pos;
+  size_t n = r->sent_len / 2 - (size_t)pos;
 
   if (r->fault.arg[SIM_ACT_DRIP] != NULL) {
     request_wait(r, sim_fault_number(&r->fault, SIM_ACT_DRIP), true);
@@ -161,7 +161,6 @@ static enum MHD_Result request_respond(struct sim_request *r)
   char date[64];
   struct tm tm;
   time_t now;
-  size_t len;
   struct MHD_Response *response;
   enum MHD_Result result;
 
@@ -179,13 +178,14 @@ static enum MHD_Result request_respond(struct sim_request *r)
     return MHD_NO; /* closes the connection */
   }
   r->sent = a.body;
-  len = a.body == NULL ? 0 : strlen(a.body);
-  if (len > 0 && (arg[SIM_ACT_DRIP] != NULL || arg[SIM_ACT_SHORT] != NULL))
-    response = MHD_create_response_from_callback(len, 4096,
+  r->sent_len = a.body == NULL ? 0 : strlen(a.body);
+  if (r->sent_len > 0 &&
+      (arg[SIM_ACT_DRIP] != NULL || arg[SIM_ACT_SHORT] != NULL))
+    response = MHD_create_response_from_callback(r->sent_len, 4096,
                                                  response_send_slowly, r, NULL);
   else
-    response =
-        MHD_create_response_from_buffer(len, r->sent, MHD_RESPMEM_PERSISTENT);
+    response = MHD_create_response_from_buffer(r->sent_len, r->sent,
+                                               MHD_RESPMEM_PERSISTENT);
   response = sim_new(response);
   now = (time_t)sim_server_s();
   (void)strftime(date, sizeof(date), "Date: %a, %d %b %Y %H:%M:%S GMT",

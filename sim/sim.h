@@ -256,6 +256,7 @@ struct sim_request {
   size_t body_len;
   struct sim_upload upload; /* put */
   char *sent;               /* the body of the response; or NULL */
+  size_t sent_len;
 };
 
 /* The differences between the two ports. */
