@@ -221,8 +221,9 @@ static enum dx_code backend_run(struct backend *b, struct dx_err *err)
 
 int main(int argc, char **argv)
 {
-  struct backend b = {
-      .in_fd = STDIN_FILENO, .cupsd = getppid(), .spool = {-1, -1}};
+  struct backend b = {.in_fd = STDIN_FILENO,
+                      .cupsd = getppid(),
+                      .spool = {.dirfd = -1, .history_dirfd = -1}};
   struct dx_err err = {0};
   enum dx_code code;
 

@@ -295,7 +295,7 @@ static int cli_run(const struct verb *verb, struct cli *cli)
 int main(int argc, char **argv)
 {
   const struct verb *verb;
-  struct cli cli = {.spool = {-1, -1}};
+  struct cli cli = {.spool = {.dirfd = -1, .history_dirfd = -1}};
 
   dx_process_protect();
   dx_process_hide_arguments(argc, argv, 1); /* titles and file names */

@@ -411,7 +411,7 @@ static int run_daemon(const char *config_path)
                                 : getenv("NOTIFY_SOCKET") != NULL
                                     ? DX_STARTED_SERVICE
                                     : DX_STARTED_HAND,
-                     .spool = {-1, -1},
+                     .spool = {.dirfd = -1, .history_dirfd = -1},
                      .status = STATUS_NONE,
                      .lock_fd = -1};
   struct dx_err err = {0};
