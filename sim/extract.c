@@ -7,7 +7,6 @@
 #include <ctype.h>
 #include <err.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <pthread.h>
 #include <regex.h>
 #include <spawn.h>
@@ -331,50 +330,39 @@ static void draft_close_case(struct draft *d)
   d->data = NULL;
 }
 
-/* Starts pdftotext; returns its output, or NULL. */
-static FILE *start_pdftotext(const char *path, pid_t *ret_pid)
-{
-  const char *argv[] = {"timeout",   "-s",      "KILL", "60",
-                        "pdftotext", "-layout", "-q",   "-enc",
-                        "UTF-8",     path,      "-",    NULL};
-  posix_spawn_file_actions_t actions;
-  int fds[2];
-  int e;
-
-  if (pipe2(fds, O_CLOEXEC) != 0)
-    return NULL;
-  (void)posix_spawn_file_actions_init(&actions);
-  (void)posix_spawn_file_actions_adddup2(&actions, fds[1], STDOUT_FILENO);
-  e = posix_spawnp(ret_pid, argv[0], &actions, NULL, (char **)argv, environ);
-  (void)posix_spawn_file_actions_destroy(&actions);
-  (void)close(fds[1]);
-  if (e == 0)
-    return fdopen(fds[0], "r");
-  (void)close(fds[0]);
-  errno = e;
-  warn("cannot run pdftotext");
-  return NULL;
-}
-
+/* The text is next to the file while it is read, under a hidden name. */
 static bool draft_read_pdf(const char *path, struct draft *d)
 {
-  pid_t pid;
-  int status = -1;
+  char *name = sim_text("%s/.%s", sim_service.data_dir, strrchr(path, '/') + 1);
+  const char *argv[] = {"timeout",   "-s",      "KILL", "60",
+                        "pdftotext", "-layout", "-q",   "-enc",
+                        "UTF-8",     path,      name,   NULL};
+  regmatch_t unused[GROUPS_MAX];
   char *page = NULL;
   size_t size = 0;
-  FILE *text = start_pdftotext(path, &pid);
-  regmatch_t unused[GROUPS_MAX];
+  int status = -1;
+  bool is_read;
+  FILE *text;
+  pid_t pid;
 
-  if (text == NULL)
-    return false;
-  while (getdelim(&page, &size, '\f', text) > 0)
+  errno = posix_spawnp(&pid, argv[0], NULL, NULL, (char **)argv, environ);
+  if (errno != 0)
+    warn("cannot run pdftotext");
+  else
+    (void)waitpid(pid, &status, 0);
+  text = status == 0 ? fopen(name, "re") : NULL;
+  is_read = text != NULL;
+  while (is_read && getdelim(&page, &size, '\f', text) > 0)
     if (pattern_match(SEPARATOR, page, unused))
       draft_close_case(d);
     else
       draft_add_page(d, page);
   free(page);
-  (void)fclose(text);
-  return waitpid(pid, &status, 0) == pid && status == 0;
+  if (is_read)
+    (void)fclose(text);
+  (void)unlink(name);
+  free(name);
+  return is_read;
 }
 
 bool sim_extract(const char *path, const char *content_type,
