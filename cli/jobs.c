@@ -278,31 +278,22 @@ static enum dx_code jobs_visit(void *ctx, enum dx_spool_part part,
   return code;
 }
 
-/* Print jobs that did not arrive completely. Their users are not known. */
-static enum dx_code jobs_add_transfers(struct list *list)
+/* A print job that did not arrive completely. Its user is not known. */
+static enum dx_code jobs_add_transfer(void *ctx,
+                                      struct dx_transfer_job *transfer)
 {
-  struct dx_transfers *all = calloc(1, sizeof(*all));
-  enum dx_code code = all != NULL ? DX_OK : dx_fail_nomem(list->err);
-  int i;
+  struct list *list = ctx;
+  char id[24];
+  struct dx_job job = {.received_at = transfer->status_at_ms,
+                       .queue = transfer->queue,
+                       .cups_id = id,
+                       .service = transfer->service};
 
-  if (code == DX_OK)
-    dx_transfers_read(list->cli->spool.history_dirfd, all);
-  for (i = 0; code == DX_OK && i < all->count; i++) {
-    struct dx_transfer_job *transfer = &all->jobs[i];
-    struct dx_job job = {.received_at = transfer->status_at_ms,
-                         .queue = transfer->queue,
-                         .service = transfer->service};
-    char id[24];
-
-    (void)snprintf(id, sizeof(id), "%d", transfer->id);
-    job.cups_id = id;
-    memcpy(job.key, transfer->key, sizeof(job.key));
-    if (dx_transfer_is_shown(transfer, dx_wall_ms()) &&
-        jobs_is_wanted(list->cli, &job, transfer))
-      code = jobs_add(list, &job, transfer);
-  }
-  free(all);
-  return code;
+  (void)snprintf(id, sizeof(id), "%d", transfer->id);
+  memcpy(job.key, transfer->key, sizeof(job.key));
+  return jobs_is_wanted(list->cli, &job, transfer)
+             ? jobs_add(list, &job, transfer)
+             : DX_OK;
 }
 
 static int jobs_by_key(const void *a, const void *b)
@@ -348,7 +339,8 @@ static enum dx_code jobs_read(struct list *list, struct dx_err *err)
       list->cli->asks || dx_spool_daemon(list->cli->spool.dirfd) != 0;
   code = cli_each_job(list->cli, jobs_visit, list, err);
   if (code == DX_OK && !list->cli->asks)
-    code = jobs_add_transfers(list);
+    code = dx_transfers_each(list->cli->spool.history_dirfd, jobs_add_transfer,
+                             list, err);
   jobs_sort(list, jobs_by_key);
   list->digits = KEY_DIGITS;
   list->width = cli_count_columns(jobs_header.name);

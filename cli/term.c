@@ -58,42 +58,41 @@ void cli_line_end(void)
   is_line_open = false;
 }
 
-/* The length of the first character of a text, and its width on a terminal. It
- * is 1 for hidden ones, which are printed as '?', and if the C library has no
- * widths. */
-static size_t term_measure(const char *text, size_t *ret_columns)
+/* Prints the first character of a text, if wanted; '?' for a hidden one.
+ * Returns its length, and reduces *columns by its width, which is 1 if the C
+ * library has no widths. 0 if it is wider than that. */
+static size_t term_character(const char *text, bool is_wanted, size_t *columns)
 {
   uint32_t c = 0;
   size_t len = dx_utf8_char(text, &c);
-  int columns = len == 0 || dx_utf8_is_hidden(c) ? 1 : wcwidth((wchar_t)c);
+  bool is_hidden = len == 0 || dx_utf8_is_hidden(c);
+  int width = is_hidden ? 1 : wcwidth((wchar_t)c);
 
-  *ret_columns = columns >= 0 ? (size_t)columns : 1;
+  if (width < 0)
+    width = 1;
+  if ((size_t)width > *columns)
+    return 0;
+  *columns -= (size_t)width;
+  if (is_wanted && is_hidden)
+    (void)putchar('?');
+  else if (is_wanted)
+    (void)fwrite(text, len, 1, stdout);
   return len > 0 ? len : 1;
 }
 
 size_t cli_print_character(const char *text)
 {
-  uint32_t c;
-  size_t len = dx_utf8_char(text, &c);
+  size_t columns = SIZE_MAX;
 
-  if (len == 0 || dx_utf8_is_hidden(c))
-    (void)putchar('?');
-  else
-    (void)fwrite(text, len, 1, stdout);
-  return len > 0 ? len : 1;
+  return term_character(text, true, &columns);
 }
 
 void cli_print_plain(const char *text, size_t columns)
 {
-  size_t width;
+  size_t len = 1;
 
-  while (*text != '\0') {
-    (void)term_measure(text, &width);
-    if (width > columns)
-      break;
-    columns -= width;
-    text += cli_print_character(text);
-  }
+  for (; *text != '\0' && len > 0; text += len)
+    len = term_character(text, true, &columns);
 }
 
 void cli_print_bytes(const char *bytes, size_t len)
@@ -117,9 +116,9 @@ void cli_print_bytes(const char *bytes, size_t len)
 
 size_t cli_count_columns(const char *text)
 {
-  size_t count = 0, width;
+  size_t left = SIZE_MAX;
 
-  for (; *text != '\0'; count += width)
-    text += term_measure(text, &width);
-  return count;
+  while (*text != '\0')
+    text += term_character(text, false, &left);
+  return SIZE_MAX - left;
 }

@@ -49,15 +49,13 @@ struct listed {
 /* The device URI of a queue, or a list of print jobs. */
 struct shared {
   struct shared *next;
-  struct cupsd *cupsd;
   enum kind { QUEUE, ACTIVE, ALL } kind;
   char queue[DX_QUEUE_BYTES]; /* its name; "" for a list */
   int64_t asked_ms, known_ms; /* known_ms: asked_ms of what is in it; 0: none */
-  struct dx_http_call *call;
-  struct dx_buf uri; /* "": the queue has none */
+  struct cupsd_list list;     /* of a queue: only cupsd and call */
+  struct dx_buf uri;          /* "": the queue has none */
   struct listed *jobs;
   size_t count;
-  int last_id;
   bool is_cut; /* not all jobs fit into the list */
 };
 
@@ -110,6 +108,32 @@ bool cupsd_is_ok(const struct dx_http_response *response)
   return response->err.code == DX_OK && response->status == HTTP_OK;
 }
 
+bool cupsd_ask_page(struct cupsd_list *list, int from, int64_t timeout_ms)
+{
+  struct dx_buf bytes = {0};
+
+  return cupsd_post(list->cupsd,
+                    dx_print_jobs_request(list->which, from, &bytes), &bytes,
+                    timeout_ms, list->done, list->ctx, &list->call);
+}
+
+enum cupsd_page cupsd_read_page(struct cupsd_list *list,
+                                const struct dx_http_response *response)
+{
+  int last_id = list->last_id;
+
+  list->call = NULL;
+  if (!cupsd_is_ok(response) ||
+      !dx_print_jobs_read(response->body, response->body_len, list->each,
+                          list->ctx, &list->last_id))
+    return CUPSD_PAGE_BAD;
+  if (list->which == DX_PRINT_JOBS_NOT_OVER || list->last_id == last_id)
+    return CUPSD_PAGE_LAST;
+  return cupsd_ask_page(list, list->last_id + 1, CUPSD_LIST_TIMEOUT_MS)
+             ? CUPSD_PAGE_MORE
+             : CUPSD_PAGE_BAD;
+}
+
 static bool is_valid(int64_t asked_ms, int64_t valid_ms)
 {
   return asked_ms != 0 && dx_monotonic_ms() - asked_ms < valid_ms;
@@ -147,6 +171,7 @@ static void tell(struct cupsd *cupsd)
 
 static void move_on(struct question *q);
 static void on_shared(void *ctx, const struct dx_http_response *response);
+static void add_job(void *ctx, const struct dx_listed_job *job);
 
 /* NULL when out of memory. */
 static struct shared *shared_of(struct cupsd *cupsd, enum kind kind,
@@ -160,7 +185,11 @@ static struct shared *shared_of(struct cupsd *cupsd, enum kind kind,
   s = calloc(1, sizeof(*s));
   if (s == NULL)
     return NULL;
-  s->cupsd = cupsd;
+  s->list.cupsd = cupsd;
+  s->list.which = kind == ALL ? DX_PRINT_JOBS_ALL : DX_PRINT_JOBS_NOT_OVER;
+  s->list.each = add_job;
+  s->list.done = on_shared;
+  s->list.ctx = s;
   s->kind = kind;
   (void)snprintf(s->queue, sizeof(s->queue), "%s", queue);
   s->next = cupsd->shared;
@@ -181,8 +210,6 @@ static void add_job(void *ctx, const struct dx_listed_job *job)
   struct shared *s = ctx;
   struct listed *jobs = NULL;
 
-  if (job->id > s->last_id)
-    s->last_id = job->id;
   if (!job->may_run_again || s->is_cut)
     return;
   if (s->count < JOBS_MAX)
@@ -205,57 +232,43 @@ static const struct listed *job_by_id(const struct shared *s, int id)
   return NULL;
 }
 
-/* Of a list: requests the jobs after last_id. */
-static bool ask_page(struct shared *s, int64_t timeout_ms)
-{
-  struct dx_buf bytes = {0};
-  bool ok = s->kind == QUEUE
-                ? dx_queue_request(s->queue, &bytes)
-                : dx_print_jobs_request(s->kind == ALL ? DX_PRINT_JOBS_ALL
-                                                       : DX_PRINT_JOBS_NOT_OVER,
-                                        s->last_id + 1, &bytes);
-
-  return cupsd_post(s->cupsd, ok, &bytes, timeout_ms, on_shared, s, &s->call);
-}
-
 /* Requests the data, unless that is in progress. */
 static bool ask_shared(struct shared *s, int64_t timeout_ms)
 {
-  if (s->call != NULL)
+  struct dx_buf bytes = {0};
+
+  if (s->list.call != NULL)
     return true;
   s->asked_ms = dx_monotonic_ms();
-  s->last_id = 0;
+  s->list.last_id = 0;
   s->is_cut = false;
-  return ask_page(s, timeout_ms);
+  if (s->kind != QUEUE)
+    return cupsd_ask_page(&s->list, 1, timeout_ms);
+  return cupsd_post(s->list.cupsd, dx_queue_request(s->queue, &bytes), &bytes,
+                    timeout_ms, on_shared, s, &s->list.call);
 }
 
 static void on_shared(void *ctx, const struct dx_http_response *response)
 {
   struct shared *s = ctx;
-  struct cupsd *cupsd = s->cupsd;
-  int last_id = s->last_id;
+  struct cupsd *cupsd = s->list.cupsd;
+  enum cupsd_page page;
   bool is_known;
   struct question *q;
 
-  s->call = NULL;
   if (s->kind == QUEUE) {
+    s->list.call = NULL;
     is_known = response->err.code == DX_OK; /* even without a URI */
     dx_buf_release(&s->uri);
     if (!dx_queue_read(response->body, response->body_len, &s->uri))
       dx_buf_release(&s->uri);
   } else {
-    if (last_id == 0)
+    if (s->list.last_id == 0)
       forget_jobs(s);
-    is_known =
-        cupsd_is_ok(response) &&
-        dx_print_jobs_read(response->body, response->body_len, add_job, s) &&
-        !s->is_cut;
-    /* cupsd returns at most 500 jobs at once: continue until there are none. */
-    if (is_known && s->kind == ALL && s->last_id > last_id) {
-      if (ask_page(s, CUPSD_LIST_TIMEOUT_MS))
-        return;
-      is_known = false;
-    }
+    page = cupsd_read_page(&s->list, response);
+    if (page == CUPSD_PAGE_MORE)
+      return;
+    is_known = page == CUPSD_PAGE_LAST && !s->is_cut;
   }
   s->known_ms = is_known ? s->asked_ms : 0;
   TAILQ_FOREACH (q, &cupsd->questions, link)
@@ -485,7 +498,7 @@ void cupsd_free(struct cupsd **cupsd)
     return;
   while ((s = (*cupsd)->shared) != NULL) {
     (*cupsd)->shared = s->next;
-    dx_http_cancel(&s->call);
+    dx_http_cancel(&s->list.call);
     dx_buf_release(&s->uri);
     forget_jobs(s);
     free(s);

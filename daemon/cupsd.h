@@ -21,6 +21,7 @@
 
 #include "daemon/service/http.h"
 #include "lib/config/config.h"
+#include "lib/print/print_job.h"
 #include "lib/spool/job.h"
 #include "lib/spool/permission.h"
 #include "lib/spool/retention.h"
@@ -63,11 +64,29 @@ bool cupsd_is_ours(const struct cupsd *cupsd, const char *uri,
 
 /* Sends a request, and releases its bytes. False if there is none (is_request),
  * no time, or no memory; then `done` is not called. */
-#define CUPSD_LIST_TIMEOUT_MS 10000 /* cupsd reads a file for each job */
 bool cupsd_post(struct cupsd *cupsd, bool is_request, struct dx_buf *bytes,
                 int64_t timeout_ms, dx_http_done *done, void *ctx,
                 struct dx_http_call **ret_call);
 bool cupsd_is_ok(const struct dx_http_response *response);
+
+/* A list of print jobs. cupsd returns at most 500 of all jobs at once: it is
+ * requested page by page. */
+#define CUPSD_LIST_TIMEOUT_MS 10000 /* cupsd reads a file for each job */
+struct cupsd_list {
+  struct cupsd *cupsd;
+  enum dx_print_jobs which;
+  dx_print_jobs_each *each;
+  dx_http_done *done; /* calls cupsd_read_page() */
+  void *ctx;          /* of both */
+  int last_id;        /* that was listed; 0: none */
+  struct dx_http_call *call;
+};
+/* Requests the jobs from this id on, like cupsd_post(). */
+bool cupsd_ask_page(struct cupsd_list *list, int from, int64_t timeout_ms);
+/* Reads a page, and requests the next one: then `done` is called again. */
+enum cupsd_page { CUPSD_PAGE_BAD, CUPSD_PAGE_MORE, CUPSD_PAGE_LAST };
+enum cupsd_page cupsd_read_page(struct cupsd_list *list,
+                                const struct dx_http_response *response);
 
 /* Ends the question, and sets it to NULL; takes NULL. */
 void cupsd_forget(struct question **question);

@@ -538,14 +538,10 @@ static bool is_stored(void *ctx, const char *key)
 {
   struct manager *manager = ctx;
   char name[DX_RECEIPT_BYTES];
-  struct dx_job *job = NULL;
-  bool is_there =
-      manager_find(manager, key) != NULL ||
-      manager_has_receipt(manager, key, name) ||
-      dx_spool_load(manager->spool, key, &job, NULL) != DX_E_NOT_FOUND;
 
-  dx_job_free(&job);
-  return is_there;
+  return manager_find(manager, key) != NULL ||
+         manager_has_receipt(manager, key, name) ||
+         dx_spool_has_job(manager->spool, key);
 }
 
 enum dx_code manager_start(struct manager *manager, struct dx_config *config,

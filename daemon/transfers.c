@@ -28,18 +28,16 @@ struct our_queue {
 };
 
 struct transfers {
-  struct cupsd *cupsd;
+  struct cupsd_list list; /* its call also for the queues */
   const struct dx_config *config;
   int history_dirfd;
   bool (*is_stored)(void *ctx, const char *key);
-  void *ctx;                 /* of is_stored */
-  struct dx_http_call *call; /* NULL: no look is in progress */
-  int64_t look_ms;           /* monotonic: when to look next */
+  void *ctx;       /* of is_stored */
+  int64_t look_ms; /* monotonic: when to look next */
   /* Of this look. */
   int64_t now_ms; /* wall clock */
   struct our_queue *queues;
   size_t queue_count;
-  int last_id; /* of the jobs that were listed; 0: none */
   struct dx_transfers all;
 };
 
@@ -102,8 +100,6 @@ static void transfers_see(void *ctx, const struct dx_listed_job *listed)
   char id[24], key[DX_KEY_BYTES];
   bool is_new;
 
-  if (listed->id > t->last_id)
-    t->last_id = listed->id;
   (void)snprintf(id, sizeof(id), "%d", listed->id);
   if (listed->uuid == NULL ||
       !dx_spool_key(listed->uuid, id, listed->time_at_creation, key))
@@ -140,7 +136,7 @@ static void transfers_see(void *ctx, const struct dx_listed_job *listed)
 static void transfers_end_look(struct transfers *t)
 {
   int i, before = t->all.count;
-  int next_id = t->last_id > 0 ? t->last_id + 1 : 0;
+  int next_id = t->list.last_id > 0 ? t->list.last_id + 1 : 0;
 
   for (i = before; i-- > 0;) {
     struct dx_transfer_job *job = &t->all.jobs[i];
@@ -156,32 +152,14 @@ static void transfers_end_look(struct transfers *t)
   dx_transfers_write(t->history_dirfd, &t->all);
 }
 
-static void transfers_ask_jobs(struct transfers *t, int from);
-
 /* After an error, the next look begins again. */
 static void transfers_on_jobs(void *ctx,
                               const struct dx_http_response *response)
 {
   struct transfers *t = ctx;
-  int last_id = t->last_id;
 
-  t->call = NULL;
-  if (!cupsd_is_ok(response) ||
-      !dx_print_jobs_read(response->body, response->body_len, transfers_see, t))
-    return;
-  if (t->last_id > last_id)
-    transfers_ask_jobs(t, t->last_id + 1);
-  else
+  if (cupsd_read_page(&t->list, response) == CUPSD_PAGE_LAST)
     transfers_end_look(t);
-}
-
-static void transfers_ask_jobs(struct transfers *t, int from)
-{
-  struct dx_buf bytes = {0};
-
-  (void)cupsd_post(
-      t->cupsd, dx_print_jobs_request(DX_PRINT_JOBS_DETAILS, from, &bytes),
-      &bytes, CUPSD_LIST_TIMEOUT_MS, transfers_on_jobs, t, &t->call);
 }
 
 static void transfers_add_queue(void *ctx, const char *name, const char *uri)
@@ -189,7 +167,7 @@ static void transfers_add_queue(void *ctx, const char *name, const char *uri)
   struct transfers *t = ctx;
   struct our_queue queue, *more;
 
-  if (!cupsd_is_ours(t->cupsd, uri, queue.service))
+  if (!cupsd_is_ours(t->list.cupsd, uri, queue.service))
     return;
   (void)snprintf(queue.name, sizeof(queue.name), "%s", name);
   more = reallocarray(t->queues, t->queue_count + 1, sizeof(queue));
@@ -207,10 +185,10 @@ static void transfers_on_queues(void *ctx,
   struct transfers *t = ctx;
   int i, from = t->all.next_id > 0 ? t->all.next_id - 1 : 1;
 
-  t->call = NULL;
+  t->list.call = NULL;
   t->now_ms = dx_wall_ms();
   t->queue_count = 0;
-  t->last_id = 0;
+  t->list.last_id = 0;
   if (!cupsd_is_ok(response) ||
       !dx_queues_read(response->body, response->body_len, transfers_add_queue,
                       t, &t->all.timeout_s))
@@ -219,7 +197,7 @@ static void transfers_on_queues(void *ctx,
     if (t->all.jobs[i].phase < DX_PRINT_CANCELED && t->all.jobs[i].id < from)
       from = t->all.jobs[i].id;
   if (t->queue_count > 0 || t->all.count > 0)
-    transfers_ask_jobs(t, from);
+    (void)cupsd_ask_page(&t->list, from, CUPSD_LIST_TIMEOUT_MS);
 }
 
 /* ---- the interface ---- */
@@ -231,9 +209,10 @@ int64_t transfers_turn(struct transfers *t)
 
   if (now >= t->look_ms) {
     t->look_ms = now + DX_TRANSFER_LOOK_MS;
-    if (t->call == NULL)
-      (void)cupsd_post(t->cupsd, dx_queues_request(&bytes), &bytes,
-                       CUPSD_LIST_TIMEOUT_MS, transfers_on_queues, t, &t->call);
+    if (t->list.call == NULL)
+      (void)cupsd_post(t->list.cupsd, dx_queues_request(&bytes), &bytes,
+                       CUPSD_LIST_TIMEOUT_MS, transfers_on_queues, t,
+                       &t->list.call);
   }
   return t->look_ms;
 }
@@ -299,7 +278,9 @@ struct transfers *transfers_new(struct cupsd *cupsd,
 
   if (t == NULL)
     return NULL;
-  t->cupsd = cupsd;
+  t->list = (struct cupsd_list){
+      cupsd, DX_PRINT_JOBS_DETAILS, transfers_see, transfers_on_jobs, t, 0,
+      NULL};
   t->config = config;
   t->history_dirfd = history_dirfd;
   t->is_stored = is_stored;
@@ -313,7 +294,7 @@ void transfers_free(struct transfers **transfers)
 {
   if (*transfers == NULL)
     return;
-  dx_http_cancel(&(*transfers)->call);
+  dx_http_cancel(&(*transfers)->list.call);
   free((*transfers)->queues);
   free(*transfers);
   *transfers = NULL;

@@ -137,18 +137,9 @@ static enum dx_code count_spool(struct round *r, struct dx_err *err)
   return code;
 }
 
-static enum dx_code count_transfers(struct round *r, struct dx_err *err)
+static enum dx_code count_transfer(void *ctx, struct dx_transfer_job *job)
 {
-  struct dx_transfers *all = calloc(1, sizeof(*all));
-  int i;
-
-  if (all == NULL)
-    return dx_fail_nomem(err);
-  dx_transfers_read(r->spool->history_dirfd, all);
-  for (i = 0; i < all->count; i++)
-    if (dx_transfer_is_shown(&all->jobs[i], dx_wall_ms()))
-      tally_of(r, all->jobs[i].service)->transfers[all->jobs[i].status]++;
-  free(all);
+  tally_of(ctx, job->service)->transfers[job->status]++;
   return DX_OK;
 }
 
@@ -303,7 +294,7 @@ enum dx_code dx_metrics_text(const struct dx_config *config,
   }
   code = count_spool(&r, err);
   if (code == DX_OK)
-    code = count_transfers(&r, err);
+    code = dx_transfers_each(spool->history_dirfd, count_transfer, &r, err);
   dx_buf_puts(text,
               "# HELP docextract_build_info The version of docextract.\n"
               "# TYPE docextract_build_info gauge\n"

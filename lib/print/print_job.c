@@ -368,18 +368,19 @@ static bool next_job(ipp_t *response, ipp_attribute_t **at,
   return job->id != 0;
 }
 
-bool dx_print_jobs_read(const char *bytes, size_t len,
-                        void (*each)(void *ctx,
-                                     const struct dx_listed_job *job),
-                        void *ctx)
+bool dx_print_jobs_read(const char *bytes, size_t len, dx_print_jobs_each *each,
+                        void *ctx, int *last_id)
 {
   ipp_t *response = print_job_of_bytes(bytes, len);
   bool ok = print_job_is_ok(response);
   ipp_attribute_t *at = ok ? ippFirstAttribute(response) : NULL;
   struct dx_listed_job job;
 
-  while (next_job(response, &at, &job))
+  while (next_job(response, &at, &job)) {
+    if (job.id > *last_id)
+      *last_id = job.id;
     each(ctx, &job);
+  }
   ippDelete(response);
   return ok;
 }

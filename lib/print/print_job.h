@@ -145,11 +145,11 @@ struct dx_listed_job {
 bool dx_print_jobs_request(enum dx_print_jobs which, int from,
                            struct dx_buf *bytes);
 
-/* Calls `each` for every job. False if the response is not a whole list. */
-bool dx_print_jobs_read(const char *bytes, size_t len,
-                        void (*each)(void *ctx,
-                                     const struct dx_listed_job *job),
-                        void *ctx);
+/* Calls `each` for every job, and raises *last_id to the greatest id. False if
+ * the response is not a whole list. */
+typedef void dx_print_jobs_each(void *ctx, const struct dx_listed_job *job);
+bool dx_print_jobs_read(const char *bytes, size_t len, dx_print_jobs_each *each,
+                        void *ctx, int *last_id);
 
 /* ---- which cupsd ---- */
 

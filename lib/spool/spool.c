@@ -72,6 +72,11 @@ static bool is_in(struct dx_spool *spool, const char *parent, const char *key)
   return faccessat(spool->dirfd, path, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
+static bool is_anywhere(struct dx_spool *spool, const char *key)
+{
+  return is_in(spool, "jobs", key) || is_in(spool, "finished", key);
+}
+
 bool dx_spool_key(const char *uuid, const char *cups_id,
                   int64_t time_at_creation, char key[DX_KEY_BYTES])
 {
@@ -409,6 +414,14 @@ enum dx_code dx_spool_load(struct dx_spool *spool, const char *key,
   return code;
 }
 
+bool dx_spool_has_job(struct dx_spool *spool, const char *key)
+{
+  char other[DX_KEY_BYTES];
+
+  return is_anywhere(spool, key) ||
+         (dx_spool_resolve(spool, key, other) && is_anywhere(spool, other));
+}
+
 enum dx_code dx_spool_load_received(struct dx_spool *spool, const char *name,
                                     struct dx_job **ret_job, struct dx_err *err)
 {
@@ -471,8 +484,7 @@ static enum dx_code find_job(struct dx_spool *spool, struct dx_job *receipt,
   char key[DX_KEY_BYTES];
   size_t i;
 
-  if (is_in(spool, "jobs", receipt->key) ||
-      is_in(spool, "finished", receipt->key))
+  if (is_anywhere(spool, receipt->key))
     return DX_OK;
   for (i = 0; code == DX_E_NOT_FOUND && i < 2; i++) {
     if (!dx_spool_resolve(spool, names[i], key))

@@ -119,6 +119,9 @@ enum dx_code dx_spool_load_received(struct dx_spool *spool, const char *name,
                                     struct dx_job **ret_job,
                                     struct dx_err *err) DX_MUST_USE;
 
+/* Whether dx_spool_load() finds the job; for docextractd, which moves jobs. */
+bool dx_spool_has_job(struct dx_spool *spool, const char *key);
+
 /* Milliseconds since the journal of a job was written; the second is for a
  * finished job, without reading it. INT64_MAX if there is none. */
 int64_t dx_spool_idle_ms(const struct dx_job *job);

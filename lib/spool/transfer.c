@@ -4,8 +4,10 @@
  */
 #include "lib/spool/transfer.h"
 
+#include <stdlib.h>
 #include <string.h>
 
+#include "lib/base/clock.h"
 #include "lib/base/history.h"
 #include "lib/base/policy.h"
 #include "lib/base/words.h"
@@ -123,6 +125,24 @@ void dx_transfers_read(int history_dirfd, struct dx_transfers *ret_transfers)
   }
   if (!is_good)
     memset(ret_transfers, 0, sizeof(*ret_transfers));
+}
+
+enum dx_code
+dx_transfers_each(int history_dirfd,
+                  enum dx_code (*each)(void *ctx, struct dx_transfer_job *job),
+                  void *ctx, struct dx_err *err)
+{
+  struct dx_transfers *all = calloc(1, sizeof(*all));
+  enum dx_code code = all != NULL ? DX_OK : dx_fail_nomem(err);
+  int i;
+
+  if (all != NULL)
+    dx_transfers_read(history_dirfd, all);
+  for (i = 0; code == DX_OK && i < all->count; i++)
+    if (dx_transfer_is_shown(&all->jobs[i], dx_wall_ms()))
+      code = each(ctx, &all->jobs[i]);
+  free(all);
+  return code;
 }
 
 void dx_transfers_write(int history_dirfd, const struct dx_transfers *transfers)

@@ -86,4 +86,11 @@ void dx_transfers_read(int history_dirfd, struct dx_transfers *ret_transfers);
 void dx_transfers_write(int history_dirfd,
                         const struct dx_transfers *transfers);
 
+/* Calls `each` for every job in the file that is shown now. Ends with the first
+ * code of `each` that is not DX_OK; `each` reports its own errors. E_NOMEM. */
+enum dx_code
+dx_transfers_each(int history_dirfd,
+                  enum dx_code (*each)(void *ctx, struct dx_transfer_job *job),
+                  void *ctx, struct dx_err *err) DX_MUST_USE;
+
 #endif

@@ -124,7 +124,7 @@ static void incomplete_response_is_ignored(void **state)
     dx_print_job_read(half, len, "urn:1", &job);
     assert_int_equal(job.answer, DX_ANSWER_NONE);
     assert_false(dx_queue_read(half, len, &uri));
-    assert_false(dx_print_jobs_read(half, len, count_one, &n));
+    assert_false(dx_print_jobs_read(half, len, count_one, &n, &n));
     free(half);
   }
   assert_int_equal(n, 0);
@@ -142,10 +142,13 @@ static void list_shows_which_jobs_may_run_again(void **state)
   };
   struct dx_buf bytes = {0};
   struct ipp_seen seen = {0};
+  int last_id = 0;
 
   (void)state;
   ipp_bytes(ipp_jobs(listed, 4), &bytes);
-  assert_true(dx_print_jobs_read(bytes.data, bytes.len, ipp_see, &seen));
+  assert_true(
+      dx_print_jobs_read(bytes.data, bytes.len, ipp_see, &seen, &last_id));
+  assert_int_equal(last_id, 4);
   assert_string_equal(seen.text, "1+ 2- 3+ 4+? ");
   dx_buf_release(&bytes);
 }
@@ -182,6 +185,7 @@ static void list_shows_what_has_arrived(void **state)
       {IPP_JSTATE_ABORTED, "processing-to-stop-point", 0, 0, DX_PRINT_ENDED, 0},
       {IPP_JSTATE_COMPLETED, "none", 0, 1, DX_PRINT_ENDED, 1},
   };
+  int last_id = 0;
   size_t i;
 
   (void)state;
@@ -203,7 +207,8 @@ static void list_shows_what_has_arrived(void **state)
     ipp_add_uri(response, IPP_TAG_JOB, "job-printer-uri-actual",
                 "ipp://h/printers/chart");
     ipp_bytes(response, &bytes);
-    assert_true(dx_print_jobs_read(bytes.data, bytes.len, keep_one, NULL));
+    assert_true(
+        dx_print_jobs_read(bytes.data, bytes.len, keep_one, NULL, &last_id));
     assert_int_equal(listed_copy.phase, rows[i].phase);
     assert_int_equal(listed_copy.documents, rows[i].arrived);
     assert_int_equal(listed_copy.time_at_creation, 99);
@@ -222,13 +227,15 @@ static void list_with_other_types_is_read(void **state)
   static const int values[] = {1, 2};
   ipp_t *response = ipp_jobs(&job, 1);
   struct dx_buf bytes = {0};
+  int last_id = 0;
   size_t i;
 
   (void)state;
   for (i = 0; i < sizeof(names) / sizeof(names[0]); i++)
     ippAddIntegers(response, IPP_TAG_JOB, IPP_TAG_ENUM, names[i], 2, values);
   ipp_bytes(response, &bytes);
-  assert_true(dx_print_jobs_read(bytes.data, bytes.len, keep_one, NULL));
+  assert_true(
+      dx_print_jobs_read(bytes.data, bytes.len, keep_one, NULL, &last_id));
   assert_int_equal(listed_copy.phase, DX_PRINT_ENDED);
   assert_string_equal(listed_copy.queue, "");
   dx_buf_release(&bytes);
