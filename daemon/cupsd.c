@@ -61,7 +61,9 @@ struct shared {
 
 struct cupsd {
   struct dx_http *http;
-  struct cupsd_ops ops;
+  const struct dx_config *config;
+  cupsd_answered *answered;
+  void *ctx; /* of it */
   TAILQ_HEAD(, question) questions;
   struct shared *shared;
 };
@@ -159,7 +161,7 @@ static void tell(struct cupsd *cupsd)
   while (q != NULL) {
     if (q->tell) {
       q->tell = false;
-      cupsd->ops.answered(cupsd->ops.ctx, q->about->key);
+      cupsd->answered(cupsd->ctx, q->about->key);
       q = TAILQ_FIRST(&cupsd->questions);
     } else {
       q = TAILQ_NEXT(q, link);
@@ -281,7 +283,7 @@ static void on_shared(void *ctx, const struct dx_http_response *response)
                           : DX_ANSWER_NONE);
     }
   if (s->kind == ALL)
-    cupsd->ops.answered(cupsd->ops.ctx, NULL);
+    cupsd->answered(cupsd->ctx, NULL);
   tell(cupsd);
 }
 
@@ -289,7 +291,7 @@ bool cupsd_is_ours(const struct cupsd *cupsd, const char *uri,
                    char ret_section[DX_SECTION_BYTES])
 {
   return dx_section_of_uri(uri, ret_section) &&
-         cupsd->ops.has_section(cupsd->ops.ctx, ret_section);
+         dx_config_service(cupsd->config, ret_section) != NULL;
 }
 
 /* ---- a question, step by step ---- */
@@ -478,14 +480,17 @@ enum dx_rerun cupsd_may_rerun(void *ctx, const char *cups_id, const char *uuid)
              : DX_RERUN_NO;
 }
 
-struct cupsd *cupsd_new(struct dx_http *http, const struct cupsd_ops *ops)
+struct cupsd *cupsd_new(struct dx_http *http, const struct dx_config *config,
+                        cupsd_answered *answered, void *ctx)
 {
   struct cupsd *cupsd = calloc(1, sizeof(*cupsd));
 
   if (cupsd == NULL)
     return NULL;
   cupsd->http = http;
-  cupsd->ops = *ops;
+  cupsd->config = config;
+  cupsd->answered = answered;
+  cupsd->ctx = ctx;
   TAILQ_INIT(&cupsd->questions);
   return cupsd;
 }

@@ -9,9 +9,9 @@
  * user names are logged.
  *
  * Ownership: a job that was queried is borrowed until cupsd_forget(). dx_http
- * must live longer.
- * Blocking: never. Errors: none; if memory or cupsd fails, the state is
- * unknown. Source: doc/cups.md, "Asking about a job".
+ * and the configuration must live longer. Blocking: never. Errors: none; if
+ * memory or cupsd fails, the state is unknown. Source: doc/cups.md, "Asking
+ * about a job".
  */
 #ifndef CUPSD_H
 #define CUPSD_H
@@ -29,18 +29,14 @@
 struct cupsd;
 struct question; /* a query about one job, and its last answer */
 
-struct cupsd_ops {
-  /* Whether the configuration has this section. */
-  bool (*has_section)(void *ctx, const char *section);
-  /* An answer is known. key: of the job; NULL: the request for the list of
-   * cupsd_may_rerun() has ended. May call all functions here except
-   * cupsd_forget() and cupsd_free(). */
-  void (*answered)(void *ctx, const char *key);
-  void *ctx;
-};
+/* An answer is known. key: of the job; NULL: the request for the list of
+ * cupsd_may_rerun() has ended. May call all functions here except
+ * cupsd_forget() and cupsd_free(). */
+typedef void cupsd_answered(void *ctx, const char *key);
 
 /* NULL when out of memory. */
-struct cupsd *cupsd_new(struct dx_http *http, const struct cupsd_ops *ops);
+struct cupsd *cupsd_new(struct dx_http *http, const struct dx_config *config,
+                        cupsd_answered *answered, void *ctx);
 
 /* Takes NULL. Cancels all requests, and calls no observer. All questions must
  * have been forgotten. */

@@ -361,25 +361,6 @@ static bool is_of_job(const char *receipt, const char *key)
   return strncmp(receipt, key, DX_KEY_BYTES - 1) == 0;
 }
 
-bool manager_has_receipt(struct manager *manager, const char *key,
-                         char ret_name[DX_RECEIPT_BYTES])
-{
-  char *names = dx_spool_names(manager->spool, DX_SPOOL_RECEIVED, NULL);
-  const char *name = names;
-  char other[DX_KEY_BYTES];
-  bool is_there;
-
-  while (name != NULL && *name != '\0' && !is_of_job(name, key) &&
-         !(dx_spool_resolve(manager->spool, name, other) &&
-           strcmp(other, key) == 0))
-    name = dx_next_name(name);
-  is_there = name != NULL && *name != '\0';
-  if (is_there)
-    (void)snprintf(ret_name, DX_RECEIPT_BYTES, "%s", name);
-  free(names);
-  return is_there;
-}
-
 void manager_pick_up_others(struct manager *manager, const char *name)
 {
   struct dx_err err;
@@ -447,7 +428,7 @@ static enum dx_code load(struct manager *manager, const char *key,
   enum dx_code code;
 
   if (manager_find(manager, key) != NULL ||
-      manager_has_receipt(manager, key, name))
+      dx_spool_has_receipt(manager->spool, key, name))
     return DX_OK;
   code = dx_spool_load(manager->spool, key, &job, err);
   if (code == DX_OK)
@@ -527,23 +508,6 @@ void manager_expire(struct manager *manager)
 
 /* ---- start, stop ---- */
 
-static bool has_section(void *ctx, const char *section)
-{
-  const struct manager *manager = ctx;
-
-  return dx_config_service(manager->config, section) != NULL;
-}
-
-static bool is_stored(void *ctx, const char *key)
-{
-  struct manager *manager = ctx;
-  char name[DX_RECEIPT_BYTES];
-
-  return manager_find(manager, key) != NULL ||
-         manager_has_receipt(manager, key, name) ||
-         dx_spool_has_job(manager->spool, key);
-}
-
 enum dx_code manager_start(struct manager *manager, struct dx_config *config,
                            struct dx_err *err)
 {
@@ -553,16 +517,13 @@ enum dx_code manager_start(struct manager *manager, struct dx_config *config,
                                        .may_send = on_may_send,
                                        .saved = manager_saved,
                                        .ctx = manager};
-  const struct cupsd_ops ops = {has_section, on_answered, manager};
 
   manager->config = config;
   manager->engine = dx_engine_new(config, manager->spool, manager->http,
                                   &observer, manager->stop_fd);
-  manager->cupsd = cupsd_new(manager->http, &ops);
+  manager->cupsd = cupsd_new(manager->http, config, on_answered, manager);
   if (manager->cupsd != NULL)
-    manager->transfers =
-        transfers_new(manager->cupsd, config, manager->spool->history_dirfd,
-                      is_stored, manager);
+    manager->transfers = transfers_new(manager->cupsd, config, manager->spool);
   if (manager->engine == NULL || manager->transfers == NULL)
     return dx_fail_nomem(err);
   look_at_receipts(manager); /* completes an interrupted merge first */

@@ -107,10 +107,6 @@ enum dx_code manager_pick_up(struct manager *manager, const char *name,
  * one counts. */
 void manager_pick_up_others(struct manager *manager, const char *name);
 
-/* True if the job has a receipt that is not picked up yet, with its name. */
-bool manager_has_receipt(struct manager *manager, const char *key,
-                         char ret_name[DX_RECEIPT_BYTES]);
-
 /* Processes a loaded job, and takes ownership of it, also on failure. */
 enum dx_code manager_take(struct manager *manager, struct dx_job *job,
                           bool is_unsynced, struct dx_err *err) DX_MUST_USE;

@@ -14,7 +14,6 @@
 #include "lib/base/clock.h"
 #include "lib/base/log.h"
 #include "lib/base/policy.h"
-#include "lib/spool/spool.h"
 #include "lib/spool/transfer.h"
 
 #ifndef DX_TRANSFER_LOOK_MS        /* tests build with a short one */
@@ -30,9 +29,7 @@ struct our_queue {
 struct transfers {
   struct cupsd_list list; /* its call also for the queues */
   const struct dx_config *config;
-  int history_dirfd;
-  bool (*is_stored)(void *ctx, const char *key);
-  void *ctx;       /* of is_stored */
+  struct dx_spool *spool;
   int64_t look_ms; /* monotonic: when to look next */
   /* Of this look. */
   int64_t now_ms; /* wall clock */
@@ -43,6 +40,14 @@ struct transfers {
 
 /* ---- one print job ---- */
 
+static bool transfers_is_stored(const struct transfers *t, const char *key)
+{
+  char name[DX_RECEIPT_BYTES];
+
+  return dx_spool_has_job(t->spool, key) ||
+         dx_spool_has_receipt(t->spool, key, name);
+}
+
 static void transfers_update(struct transfers *t, struct dx_transfer_job *job,
                              enum dx_print_phase phase, int documents,
                              int64_t now_ms)
@@ -50,7 +55,7 @@ static void transfers_update(struct transfers *t, struct dx_transfer_job *job,
   const struct dx_transfer_facts facts = {
       .phase = phase,
       .documents = documents,
-      .is_stored = phase >= DX_PRINT_ENDED && t->is_stored(t->ctx, job->key),
+      .is_stored = phase >= DX_PRINT_ENDED && transfers_is_stored(t, job->key),
       .now_ms = now_ms,
       .stall_ms = DX_TRANSFER_STALL_MS,
       .stale_ms = DX_TRANSFER_STALE_MS,
@@ -87,7 +92,8 @@ static bool transfers_is_done(struct transfers *t,
   return job->phase >= DX_PRINT_CANCELED &&
          (job->status == DX_TRANSFER_NONE ||
           t->now_ms - job->status_at_ms > t->config->keep_jobs_ms ||
-          (job->status == DX_TRANSFER_LOST && t->is_stored(t->ctx, job->key)));
+          (job->status == DX_TRANSFER_LOST &&
+           transfers_is_stored(t, job->key)));
 }
 
 static void transfers_see(void *ctx, const struct dx_listed_job *listed)
@@ -149,7 +155,7 @@ static void transfers_end_look(struct transfers *t)
   if (before == 0 && next_id == t->all.next_id)
     return; /* nothing has changed */
   t->all.next_id = next_id;
-  dx_transfers_write(t->history_dirfd, &t->all);
+  dx_transfers_write(t->spool->history_dirfd, &t->all);
 }
 
 /* After an error, the next look begins again. */
@@ -249,7 +255,7 @@ enum dx_code transfers_hold(struct transfers *t, struct dx_job *receipt,
   after.must_hold = false;
   after.seen_at_ms = job->seen_at_ms; /* a look may be in progress */
   *job = after;
-  dx_transfers_write(t->history_dirfd, &t->all);
+  dx_transfers_write(t->spool->history_dirfd, &t->all);
   return DX_OK;
 }
 
@@ -264,15 +270,13 @@ size_t transfers_acknowledge(struct transfers *t)
       count++;
     }
   if (count > 0)
-    dx_transfers_write(t->history_dirfd, &t->all);
+    dx_transfers_write(t->spool->history_dirfd, &t->all);
   return count;
 }
 
 struct transfers *transfers_new(struct cupsd *cupsd,
                                 const struct dx_config *config,
-                                int history_dirfd,
-                                bool (*is_stored)(void *ctx, const char *key),
-                                void *ctx)
+                                struct dx_spool *spool)
 {
   struct transfers *t = calloc(1, sizeof(*t));
 
@@ -282,11 +286,9 @@ struct transfers *transfers_new(struct cupsd *cupsd,
       cupsd, DX_PRINT_JOBS_DETAILS, transfers_see, transfers_on_jobs, t, 0,
       NULL};
   t->config = config;
-  t->history_dirfd = history_dirfd;
-  t->is_stored = is_stored;
-  t->ctx = ctx;
+  t->spool = spool;
   t->look_ms = dx_monotonic_ms() + DX_TRANSFER_LOOK_MS;
-  dx_transfers_read(history_dirfd, &t->all);
+  dx_transfers_read(spool->history_dirfd, &t->all);
   return t;
 }
 

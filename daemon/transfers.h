@@ -3,25 +3,23 @@
  * arrive completely, for `docextract jobs` and the metrics
  * (lib/spool/transfer.h).
  *
- * Requests progress in dx_http_run(), as in cupsd.h. Ownership: cupsd and the
- * configuration must live longer. Blocking: the disk, without an fsync.
- * Errors: if cupsd does not answer, none: the next look repeats it.
+ * Requests progress in dx_http_run(), as in cupsd.h. Ownership: cupsd, the
+ * configuration, and the spool must live longer. Blocking: the disk, without an
+ * fsync. Errors: if cupsd does not answer, none: the next look repeats it.
  */
 #ifndef TRANSFERS_H
 #define TRANSFERS_H
 
 #include "daemon/cupsd.h"
 #include "lib/config/config.h"
+#include "lib/spool/spool.h"
 
 struct transfers;
 
-/* is_stored: whether the spool has a job, or a receipt, with this key.
- * history_dirfd: SpoolDir/history. NULL when out of memory. */
+/* NULL when out of memory. */
 struct transfers *transfers_new(struct cupsd *cupsd,
                                 const struct dx_config *config,
-                                int history_dirfd,
-                                bool (*is_stored)(void *ctx, const char *key),
-                                void *ctx);
+                                struct dx_spool *spool);
 void transfers_free(struct transfers **transfers); /* accepts NULL */
 
 /* Asks cupsd if it is time. Returns when it is due again. */

@@ -183,7 +183,8 @@ static enum dx_code verb_cancel(struct session *session, const char *key,
   if (is_stored)
     code = manager_borrow(manager, key, &managed, err);
   if (code == DX_E_DAMAGED ||
-      (code == DX_E_NOT_FOUND && manager_has_receipt(manager, key, name))) {
+      (code == DX_E_NOT_FOUND &&
+       dx_spool_has_receipt(manager->spool, key, name))) {
     if (code == DX_E_DAMAGED)
       code = dx_spool_set_aside(manager->spool, "jobs", key, err);
     else

@@ -422,6 +422,25 @@ bool dx_spool_has_job(struct dx_spool *spool, const char *key)
          (dx_spool_resolve(spool, key, other) && is_anywhere(spool, other));
 }
 
+bool dx_spool_has_receipt(struct dx_spool *spool, const char *key,
+                          char ret_name[DX_RECEIPT_BYTES])
+{
+  char *names = dx_spool_names(spool, DX_SPOOL_RECEIVED, NULL);
+  const char *name = names;
+  char other[DX_KEY_BYTES];
+  bool is_there;
+
+  while (name != NULL && *name != '\0' &&
+         strncmp(name, key, DX_KEY_BYTES - 1) != 0 &&
+         !(dx_spool_resolve(spool, name, other) && strcmp(other, key) == 0))
+    name = dx_next_name(name);
+  is_there = name != NULL && *name != '\0';
+  if (is_there)
+    (void)snprintf(ret_name, DX_RECEIPT_BYTES, "%s", name);
+  free(names);
+  return is_there;
+}
+
 enum dx_code dx_spool_load_received(struct dx_spool *spool, const char *name,
                                     struct dx_job **ret_job, struct dx_err *err)
 {

@@ -119,8 +119,11 @@ enum dx_code dx_spool_load_received(struct dx_spool *spool, const char *name,
                                     struct dx_job **ret_job,
                                     struct dx_err *err) DX_MUST_USE;
 
-/* Whether dx_spool_load() finds the job; for docextractd, which moves jobs. */
+/* Whether dx_spool_load() finds the job; whether the job has a receipt that is
+ * not picked up yet, with its name. For docextractd, which moves both. */
 bool dx_spool_has_job(struct dx_spool *spool, const char *key);
+bool dx_spool_has_receipt(struct dx_spool *spool, const char *key,
+                          char ret_name[DX_RECEIPT_BYTES]);
 
 /* Milliseconds since the journal of a job was written; the second is for a
  * finished job, without reading it. INT64_MAX if there is none. */

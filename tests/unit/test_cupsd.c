@@ -138,11 +138,9 @@ static struct dx_job job, others[CALLS_MAX];
 static struct question *question, *other_questions[CALLS_MAX];
 static char told[256];
 
-static bool has_section(void *ctx, const char *section)
-{
-  (void)ctx;
-  return strcmp(section, "default") == 0 || strcmp(section, "second") == 0;
-}
+static struct dx_service services[] = {{.name = "default"}, {.name = "second"}};
+static const struct dx_config config = {.services = services,
+                                        .service_count = 2};
 
 static bool asks_again; /* when told */
 
@@ -158,8 +156,6 @@ static void on_answer(void *ctx, const char *key)
   (void)strncat(told, key == NULL ? "list " : "job ",
                 sizeof(told) - strlen(told) - 1);
 }
-
-static const struct cupsd_ops ops = {has_section, on_answer, NULL};
 
 static char *text(const char *value)
 {
@@ -203,7 +199,7 @@ static int begin(void **state)
   told[0] = '\0';
   make_job(&job, 17);
   asks_again = false;
-  cupsd = cupsd_new(NULL, &ops);
+  cupsd = cupsd_new(NULL, &config, on_answer, NULL);
   return 0;
 }
 
