@@ -8,6 +8,7 @@
 #include <libgen.h>
 #include <poll.h>
 #include <stdio.h>
+#include <sys/pidfd.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -583,13 +584,6 @@ static void servers_do_not_replace_each_others_socket(void **state)
   }
 }
 
-static void wait_for(struct control *control)
-{
-  struct pollfd wanted = {.fd = control_fd(control), .events = POLLIN};
-
-  assert_int_equal(poll(&wanted, 1, 20000), 1);
-}
-
 /* It is in the queue of a server that never accepts it, then no server listens,
  * then the next one serves. */
 static void client_of_an_exiting_server_is_served_by_the_next(void **state)
@@ -597,6 +591,7 @@ static void client_of_an_exiting_server_is_served_by_the_next(void **state)
   struct dx_config config = {.spool_dir = dir};
   struct control *control = serve();
   int held = lock(spool.dirfd), status;
+  struct pollfd wanted[2];
   pid_t child;
 
   (void)state;
@@ -614,14 +609,18 @@ static void client_of_an_exiting_server_is_served_by_the_next(void **state)
     _exit(dx_channel_await(&channel, 20000, &message, &err) != DX_OK ||
           message.verb != DX_VERB_DONE);
   }
-  wait_for(control);
+  wanted[0] = (struct pollfd){.fd = control_fd(control), .events = POLLIN};
+  assert_int_equal(poll(wanted, 1, 20000), 1);
   control_free(&control);
   control = serve();
   seen.closes = true;
+  wanted[0] = (struct pollfd){.fd = control_fd(control), .events = POLLIN};
+  wanted[1] = (struct pollfd){.fd = pidfd_open(child, 0), .events = POLLIN};
   while (waitpid(child, &status, WNOHANG) == 0) {
-    (void)poll(NULL, 0, 1);
+    assert_true(poll(wanted, 2, 20000) > 0);
     control_turn(control);
   }
+  (void)close(wanted[1].fd);
   assert_int_equal(status, 0);
   assert_int_equal(seen.messages, 1);
   (void)close(held);
