@@ -66,6 +66,7 @@ struct cupsd {
   void *ctx; /* of it */
   TAILQ_HEAD(, question) questions;
   struct shared *shared;
+  bool is_silent; /* the last query had no response: one at a time */
 };
 
 /* ---- sending ---- */
@@ -365,6 +366,7 @@ static void on_job(void *ctx, const struct dx_http_response *response)
   char key[DX_KEY_BYTES];
 
   q->call = NULL;
+  cupsd->is_silent = response->err.code != DX_OK;
   if (response->status == HTTP_UNAUTHORIZED ||
       response->status == HTTP_FORBIDDEN)
     q->job.answer = DX_ANSWER_HIDDEN;
@@ -398,7 +400,7 @@ static void start_line(struct cupsd *cupsd)
   TAILQ_FOREACH (q, &cupsd->questions, link) {
     struct dx_buf bytes = {0};
 
-    if (q->step != IN_LINE || calls >= CALLS_MAX)
+    if (q->step != IN_LINE || calls >= (cupsd->is_silent ? 1 : CALLS_MAX))
       continue;
     q->job = (struct dx_print_job){.answer = DX_ANSWER_NONE};
     q->place = DX_PLACE_SAME;

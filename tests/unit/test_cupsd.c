@@ -569,6 +569,36 @@ static void silent_cupsd_delays_no_job(void **state)
   assert_int_equal(asked(JOB), 4);
 }
 
+/* Queries all jobs again; the first query is the one that is sent. */
+static void query_many_again(size_t count)
+{
+  enum dx_answer answer;
+  size_t i;
+
+  now_ms += DX_ASK_AGAIN_MS;
+  for (i = 0; i < count; i++)
+    assert_false(
+        cupsd_answer(cupsd, &others[i], &other_questions[i], now_ms, &answer));
+}
+
+static void silent_cupsd_is_queried_once_at_a_time(void **state)
+{
+  size_t i;
+
+  (void)state;
+  ask_for_many(10);
+  for (i = 0; i < 4; i++)
+    end_call(open_call(JOB), DX_E_NET, 0, NULL);
+  query_many_again(10);
+  assert_int_equal(asked(JOB), 5);
+  end_call(open_call(JOB), DX_E_NET, 0, NULL);
+  assert_int_equal(asked(JOB), 5);
+  query_many_again(10);
+  assert_int_equal(asked(JOB), 6);
+  respond(JOB, ipp_status(IPP_STATUS_ERROR_NOT_FOUND));
+  assert_int_equal(asked(JOB), 10); /* four at once again */
+}
+
 static void client_may_query_again_after_a_notification(void **state)
 {
   (void)state;
@@ -666,6 +696,7 @@ int main(void)
       WITH_CUPSD(recent_answer_is_reused),
       WITH_CUPSD(queued_queries_share_common_answers),
       WITH_CUPSD(silent_cupsd_delays_no_job),
+      WITH_CUPSD(silent_cupsd_is_queried_once_at_a_time),
       WITH_CUPSD(client_may_query_again_after_a_notification),
       WITH_CUPSD(canceled_query_is_removed_from_the_queue),
       WITH_CUPSD(list_contains_jobs_that_may_run_again),
