@@ -30,7 +30,7 @@ struct backend {
   /* set while running */
   struct dx_config *config;
   const struct dx_service *conf; /* the section of this queue */
-  struct dx_spool spool;         /* {-1, -1} before */
+  struct dx_spool spool;         /* not open before */
   struct dx_job *job;
   pid_t cupsd;      /* our parent process at the start */
   int in_fd;        /* bundles are read from here */

@@ -69,7 +69,7 @@ struct cli {
   size_t arg_count;
   /* released by main.c */
   struct dx_config *config; /* cli_load() */
-  struct dx_spool spool;    /* cli_open_spool(); {-1, -1} before */
+  struct dx_spool spool;    /* cli_open_spool(); not open before */
   bool is_listing;          /* cli->all has an effect */
   bool asks;          /* cli_open_jobs(): query docextractd, not the spool */
   struct cJSON *jobs; /* its response */

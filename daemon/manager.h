@@ -163,7 +163,8 @@ void attend_end_with_outcome(struct session *session, const struct dx_job *job,
 void attend_send_failures(struct session *session, const char *queue);
 /* Whether the client attends this run of the job. */
 bool attend_is_of(const struct session *session, const struct dx_job *job);
-/* Resets permit.c after the attendant has changed: cupsd is asked at once. */
+/* Resets the state of permit.c after the attendant has changed: cupsd is asked
+ * at once. */
 void attend_reset(struct managed *managed);
 /* The client, if any, no longer attends the job. */
 void attend_release(struct managed *managed, enum dx_backend backend);

@@ -24,9 +24,10 @@
 #include "lib/base/sandbox.h"
 #include "lib/base/utf8.h"
 
-#define DX_PARSE_MEMORY_BYTES 469762048LL /* plus this many times its size, */
+/* For a document: BYTES plus FACTOR times its size, at most MAX. */
+#define DX_PARSE_MEMORY_BYTES 469762048LL
 #define DX_PARSE_MEMORY_FACTOR 16
-#define DX_PARSE_MEMORY_MAX_BYTES 2147483648LL /* but no more */
+#define DX_PARSE_MEMORY_MAX_BYTES 2147483648LL
 
 #define NO_MEMORY 3 /* exit status of the child; a sanitizer ends with 1 */
 

@@ -26,7 +26,7 @@
 #include "lib/base/policy.h"
 
 #define DX_CONTENT_BYTES 1073741824LL /* unpacked, on all pages, plus */
-#define DX_CONTENT_FACTOR 256         /* this many times its size */
+#define DX_CONTENT_FACTOR 256         /* times the size of the PDF */
 
 #define DEPTH_MAX 1000 /* levels of a page tree */
 

@@ -167,7 +167,7 @@ static int64_t engine_run_submission(struct dx_engine *engine,
     due = engine_hook_ms(sub);
     if (due > now)
       return due;
-    /* OnResult that has been due longest is run, one at a time. */
+    /* The OnResult that has been due longest is run, one at a time. */
     if (engine->hook.pid == 0 &&
         (engine->hook_best == NULL || due < engine_hook_ms(engine->hook_best)))
       engine->hook_best = sub;

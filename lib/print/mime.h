@@ -19,13 +19,13 @@
 /* The pictures that the filter converts to PDF: its function, image_pdf_...
  * (filter/image_pdf.h), the type, and the first bytes of a file; a type may
  * have several rows. PNM has too many: see mime.c. */
-#define DX_MIME_PICTURES(X)                         \
-  X(tiff, DX_MIME_TIFF, "II*\0") /* byte orders, */ \
-  X(tiff, DX_MIME_TIFF, "MM\0*")                    \
-  X(tiff, DX_MIME_TIFF, "II+\0") /* large files */  \
-  X(tiff, DX_MIME_TIFF, "MM\0+")                    \
-  X(gif, "image/gif", "GIF87a")                     \
-  X(gif, "image/gif", "GIF89a")                     \
+#define DX_MIME_PICTURES(X)                                \
+  X(tiff, DX_MIME_TIFF, "II*\0") /* both byte orders, */   \
+  X(tiff, DX_MIME_TIFF, "MM\0*")                           \
+  X(tiff, DX_MIME_TIFF, "II+\0") /* and for large files */ \
+  X(tiff, DX_MIME_TIFF, "MM\0+")                           \
+  X(gif, "image/gif", "GIF87a")                            \
+  X(gif, "image/gif", "GIF89a")                            \
   X(pnm, DX_MIME_PNM, "")
 
 /* How many of the first bytes matter; fewer for a shorter file. */

@@ -10,7 +10,7 @@
 #include "lib/base/clock.h"
 #include "lib/base/history.h"
 
-#define DX_HISTORY_LATE_MS 1000 /* the same for counters */
+#define DX_HISTORY_LATE_MS 1000 /* to collect changes of the counters */
 
 #define COUNTS_VERSION "docextract-counts 2\n"
 #define NUMBERS (sizeof(struct dx_counts) / sizeof(int64_t))
