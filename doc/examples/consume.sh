@@ -10,7 +10,7 @@ for manifest in *.job.json; do
   chart=$(jq -c '[.outcome, .job.uuid, (.files[] | .document, .sha256)]' "$manifest")
   to=$inbox seen=$inbox/.$(echo "$chart" | sha256sum | cut -d ' ' -f 1)
   case $chart in '["extracted","'*)
-    ln -s "$manifest" "$seen" 2> /dev/null || [ -L "$seen" ] # of another consumer
+    [ -L "$seen" ] || ln -s "$manifest" "$seen" || [ -L "$seen" ] # by another one
     [ "$(readlink "$seen")" = "$manifest" ] || to=$inbox/duplicates ;;
   esac
   mkdir -p "$to"
