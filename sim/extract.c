@@ -7,6 +7,7 @@
 #include <ctype.h>
 #include <err.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <regex.h>
 #include <spawn.h>
@@ -330,26 +331,31 @@ static void draft_close_case(struct draft *d)
   d->data = NULL;
 }
 
-/* The text is next to the file while it is read, under a hidden name. */
+/* The text is next to the file while it is read, under a hidden name. Like the
+ * file, only this user can read it. */
 static bool draft_read_pdf(const char *path, struct draft *d)
 {
-  char *name = sim_text("%s/.%s", sim_service.data_dir, strrchr(path, '/') + 1);
+  char *name = sim_text("%s/.text-XXXXXX", sim_service.data_dir);
   const char *argv[] = {"timeout",   "-s",      "KILL", "60",
                         "pdftotext", "-layout", "-q",   "-enc",
                         "UTF-8",     path,      name,   NULL};
   regmatch_t unused[GROUPS_MAX];
   char *page = NULL;
   size_t size = 0;
-  int status = -1;
+  int fd = mkostemp(name, O_CLOEXEC), status = -1;
   bool is_read;
   FILE *text;
   pid_t pid;
 
-  errno = posix_spawnp(&pid, argv[0], NULL, NULL, (char **)argv, environ);
-  if (errno != 0)
+  if (fd < 0)
+    warn("cannot store the text of a file");
+  else if ((errno = posix_spawnp(&pid, argv[0], NULL, NULL, (char **)argv,
+                                 environ)) != 0)
     warn("cannot run pdftotext");
   else
     (void)waitpid(pid, &status, 0);
+  if (fd >= 0)
+    (void)close(fd);
   text = status == 0 ? fopen(name, "re") : NULL;
   is_read = text != NULL;
   while (is_read && getdelim(&page, &size, '\f', text) > 0)
