@@ -27,6 +27,7 @@
 #include "lib/base/fs.h"
 #include "lib/base/process.h"
 #include "lib/control/start.h"
+#include "lib/spool/sentence.h"
 
 #define RUN_MS 5000 /* timeout for the output of a program */
 #define RUN_BYTES (1024 * 1024)
@@ -318,7 +319,7 @@ static void report_print_jobs(struct cli *cli, enum dx_code code)
 #define STATE \
   "(stored|registered|uploaded|processing|complete|extracted|failed|refused)"
 #define X(name, ...) "|" #name
-#define CODE "(" DX_CODES(X) "): "
+#define CODE "(" DX_CODE_SENTENCES(X) "): " /* the rows have no prefix */
 
 static const char *const cupsd_patterns[PATTERNS] = {
     HEAD PROGRAM "((stopped with status|crashed on signal) [0-9]+)\\.$",
