@@ -8,12 +8,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 #include <wchar.h>
 
 #include "lib/base/utf8.h"
 
-static bool is_line_open; /* the cursor is after a line to overwrite */
+#define LINE_BYTES 4096
+
+static bool is_line_open;   /* the cursor is after a line to overwrite */
+static size_t line_columns; /* its width; it may take several rows */
 
 bool cli_is_live(void)
 {
@@ -38,16 +42,26 @@ void cli_print_word(const char *word, bool is_good)
 void cli_line(const char *format, ...)
 {
   bool live = cli_is_live();
+  struct winsize size = {0};
+  char text[LINE_BYTES];
+  size_t rows = 0;
   va_list args;
 
-  if (live)
-    (void)fputs(is_line_open ? "\r\033[K" : "", stdout);
+  if (live && is_line_open) { /* to its first row */
+    (void)ioctl(STDOUT_FILENO, TIOCGWINSZ, &size);
+    if (size.ws_col > 0 && line_columns > 0)
+      rows = (line_columns - 1) / size.ws_col;
+    for (; rows > 0; rows--)
+      (void)fputs("\r\033[K\033[A", stdout);
+    (void)fputs("\r\033[K", stdout);
+  }
   va_start(args, format);
-  (void)vprintf(format, args);
+  (void)vsnprintf(text, sizeof(text), format, args);
   va_end(args);
-  (void)fputs(live ? "" : "\n", stdout);
+  printf("%s%s", text, live ? "" : "\n");
   (void)fflush(stdout);
   is_line_open = live;
+  line_columns = cli_count_columns(text);
 }
 
 void cli_line_end(void)

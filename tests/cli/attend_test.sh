@@ -61,6 +61,17 @@ The chart is on this computer'
 is 'submit: it ends with the job' "$rc" 0
 
 new_spool
+play "? attend
+$(note down E_NET 0 0 0 7000 'cannot connect')
+$(note down E_NET 0 0 0 8000 'cannot connect')
+> end OK success"
+on_terminal submit "$dir/a.pdf"
+end_terminal
+end_play
+has 'submit on a terminal: a line that takes two rows is overwritten' "$out" \
+  $'cannot connect\r\033\\[K\033\\[A\r\033\\[KThe chart .*\\(8 s\\)'
+
+new_spool
 play '? attend\n> end E_REFUSED the service refused it'
 dx submit "$dir/a.pdf"
 end_play
