@@ -36,7 +36,7 @@
  */
 #define CLI_VERBS(X)                                                           \
   X(cancel, "JOB...", "cancel a job and delete its documents")                 \
-  X(config, "", "check the configuration and print every value in effect")     \
+  X(config, "", "check the configuration and print the effective values")      \
   X(hello, "[--service NAME]", "test the connection step by step")             \
   X(jobs,                                                                      \
     "[--all] [--state STATE] [--queue QUEUE] [--user USER]\n"                  \
@@ -44,13 +44,13 @@
     "list unfinished jobs and those of the last day, newest last")             \
   X(metrics, "", "print metrics in Prometheus format")                         \
   X(purge, "[JOB...] [--older-than AGE] [--dry-run]",                          \
-    "remove finished jobs from the spool, but no results")                     \
+    "remove finished jobs from the spool, but keep their results")             \
   X(report, "", "collect information for a bug report, without personal data") \
   X(retry, "JOB... [--service NAME]",                                          \
     "retry failed documents, or send a job that needs a decision")             \
   X(show, "JOB|FILE... [--json] [--html]", "show the extracted values")        \
   X(submit, "FILE... [--service NAME] [--title TEXT] [--together]",            \
-    "send PDF files, pictures, or text, and wait for the results")
+    "submit PDF, image, or text files, and wait for the results")
 
 struct cJSON;
 

@@ -64,8 +64,8 @@ enum dx_code cli_request(const struct cli *cli, int patience_ms, cli_said *said,
                     "jobs");
     else if (code == DX_E_NET)
       code = dx_fail(err, DX_E_NOT_YET, 0,
-                     "docextractd was stopped, or loaded its configuration "
-                     "again, before it responded; try again");
+                     "docextractd was stopped or reloaded its configuration "
+                     "before it responded; try again");
     else if (code == DX_OK && message.verb == DX_VERB_ERROR)
       code = dx_message_outcome(&message, err);
     else if (code == DX_OK)
@@ -81,7 +81,7 @@ const char *cli_started_text(enum dx_started started)
 {
   static const char *const texts[DX_STARTED_COUNT] = {
       [DX_STARTED_SERVICE] = "running as a service",
-      [DX_STARTED_HAND] = "running, started by hand",
+      [DX_STARTED_HAND] = "running, started manually",
       [DX_STARTED_DEMAND] = "running, started on demand"};
 
   return texts[started];
@@ -98,7 +98,7 @@ const char *cli_docextractd(const struct cli *cli)
   if (code == DX_OK)
     return cli_started_text(started);
   if (code == DX_E_STATE)
-    return "running, of another version; restart it";
+    return "running, but a different version; restart it";
   return dx_spool_daemon(cli->spool.dirfd) != 0 ? "running, not responding"
                                                 : "not running";
 }

@@ -127,12 +127,12 @@ static void hello_warn_separator(const char *path)
   int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 
   if (fd < 0 || read(fd, begin, sizeof(begin)) < 0)
-    printf("warning: SeparatorPage '%s' cannot be read, so documents that ask "
-           "for separators are refused: %s\n",
+    printf("warning: SeparatorPage '%s' cannot be read, so print jobs that use "
+           "CaseSeparators are refused: %s\n",
            path, strerror(errno));
   else if (memcmp(begin, "%PDF-", sizeof(begin)) != 0)
-    printf("warning: SeparatorPage '%s' is not a PDF, so documents that ask "
-           "for separators are refused\n",
+    printf("warning: SeparatorPage '%s' is not a PDF, so print jobs that use "
+           "CaseSeparators are refused\n",
            path);
   if (fd >= 0)
     (void)close(fd);
@@ -162,11 +162,12 @@ static void hello_warn_directive(void *ctx, const char *name, const char *value)
     long least;
     const char *why;
   } rows[] = {
-      {"PreserveJobFiles", 1, "CUPS cannot print a job again that has ended"},
-      {"PreserveJobHistory", 1, "canceled print jobs look like lost ones"},
-      {"MaxJobs", 500, "others are rejected while so many print jobs wait"},
+      {"PreserveJobFiles", 1, "CUPS cannot print a completed job again"},
+      {"PreserveJobHistory", 1,
+       "canceled and lost print jobs cannot be distinguished"},
+      {"MaxJobs", 500, "more print jobs are rejected while this many wait"},
       {"MultipleOperationTimeout", 300,
-       "a print job is started without a document that takes longer"},
+       "a print job is started without documents that arrive too late"},
   };
   static const struct {
     char unit;
@@ -182,7 +183,7 @@ static void hello_warn_directive(void *ctx, const char *name, const char *value)
            "patients; set 'LogLevel warn' in cupsd.conf\n");
   if (strcasecmp(name, "PageLogFormat") == 0 &&
       strstr(value, "job-name") != NULL)
-    printf("warning: cupsd's page_log holds the titles of print jobs, which "
+    printf("warning: page_log contains the titles of print jobs, which "
            "may name patients; remove job-name from PageLogFormat in "
            "cupsd.conf\n");
   if (unit == value[0]) /* not a number */
@@ -201,7 +202,7 @@ static void hello_warn_directive(void *ctx, const char *name, const char *value)
              name, value, rows[i].why);
   if (strcasecmp(name, "JobPrivateValues") == 0 &&
       (strstr(value, "all") != NULL || strstr(value, "job-uuid") != NULL))
-    printf("warning: '%s %s' is set in cupsd.conf: docextractd cannot notice "
+    printf("warning: '%s %s' is set in cupsd.conf: docextractd cannot detect "
            "lost print jobs; set it to default\n",
            name, value);
 }

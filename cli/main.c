@@ -52,8 +52,7 @@ static const struct option_row rows[] = {
      "the service, a section of the configuration"},
     {"title", "TEXT", AT(title),
      "title of the job (default: name of the first file)"},
-    {"together", NULL, AT(together),
-     "submit the files as one unit: all of them or none"},
+    {"together", NULL, AT(together), "submit all files as one source"},
     {"older-than", "AGE", AT(older_than),
      "minimum age: 90s, 5m, 2h, 7d (default: KeepJobs)"},
     {"dry-run", NULL, AT(dry_run), "only print what would be removed"},
@@ -245,7 +244,7 @@ static void usage_check(const struct cli *cli, const struct verb *verb)
     usage_fail(verb, "'%s' takes %.*s", verb->name, len > 0 ? len : INT_MAX,
                len > 0 ? verb->pattern : "no arguments");
   if (cli->json && cli->html)
-    usage_fail(verb, "--json and --html exclude each other");
+    usage_fail(verb, "--json and --html cannot be combined");
   if (cli->older_than != NULL && dx_parse_duration(cli->older_than) < 0)
     usage_fail(verb, "--older-than takes a number and s, m, h or d, "
                      "such as 7d");

@@ -23,9 +23,9 @@ static enum dx_code retry_advise_user(const char *verb,
     printf("Everything in job %s has already been extracted\n", job->key);
   else if (!is_retry && dx_job_is_finished(job) &&
            good == job->submission_count)
-    printf("Job %s had already finished: everything is extracted\n", job->key);
+    printf("Job %s has already finished: everything is extracted\n", job->key);
   else if (!is_retry && dx_job_is_finished(job))
-    printf("Job %s had already finished: %zu of %zu documents extracted\n",
+    printf("Job %s has already finished: %zu of %zu documents extracted\n",
            job->key, good, job->submission_count);
   else if (job->print.backend != DX_BACKEND_NONE &&
            job->print.backend != DX_BACKEND_LEFT && !dx_job_is_undecided(job))
@@ -39,7 +39,7 @@ static enum dx_code retry_advise_user(const char *verb,
                          "this is print job %s; cancel it with: cancel %s",
                          name, name);
   else if (is_retry && !dx_job_is_final(job) && !dx_job_is_undecided(job))
-    printf("docextractd is working on job %s; nothing to do\n", job->key);
+    printf("docextractd is processing job %s; nothing to do\n", job->key);
   else
     return dx_fail(err, DX_E_ACCESS, 0,
                    "only the administrator can %s this job; ask them to run: "

@@ -103,8 +103,8 @@ static enum dx_code show_file(struct show *s, const char *path,
   code = dx_fs_read(AT_FDCWD, path, DX_RESULT_MAX_BYTES, &content, err);
   if (code == DX_E_ACCESS)
     return dx_fail_advice(err,
-                          "files are read with the rights of the caller, and "
-                          "for root with those of the owner of SpoolDir");
+                          "files are read with the permissions of the caller "
+                          "or, for root, of the owner of SpoolDir");
   if (code == DX_E_NOT_FOUND)
     return dx_fail(
         err, code, ENOENT,

@@ -216,7 +216,7 @@ enum dx_code cli_pick_job(struct cli *cli, const char *text,
     code = dx_fail(err, DX_E_JOB, 0,
                    "ambiguous job '%s'%s; possible jobs: "
                    "%s%s",
-                   text, s.by_name ? ": CUPS has used this number again" : "",
+                   text, s.by_name ? ": CUPS has reused this number" : "",
                    dx_buf_text(&s.candidates),
                    s.count > CANDIDATES_MAX ? ", ..." : "");
   else if (code == DX_OK)

@@ -48,7 +48,7 @@
 #define CONFIG_FD 3 /* of todocextract, which may not open the file */
 #define TEMP_DIR "/var/tmp"
 #define LOG_BYTES 65536 /* of one filter */
-#define FILTER_FAILED "todocextract failed; --verbose shows what it logs"
+#define FILTER_FAILED "todocextract failed; to see its log, use --verbose"
 
 struct submit {
   struct cli *cli;

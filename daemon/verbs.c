@@ -155,11 +155,11 @@ static void tell_finished(struct session *session, const struct dx_job *job)
 
   if (good == job->submission_count)
     control_send(session->client,
-                 "done Job %s had already finished: everything is extracted",
+                 "done Job %s has already finished: everything is extracted",
                  job->key);
   else
     control_send(session->client,
-                 "done Job %s had already finished: %zu of %zu documents "
+                 "done Job %s has already finished: %zu of %zu documents "
                  "extracted",
                  job->key, good, job->submission_count);
 }
@@ -213,8 +213,8 @@ static enum dx_code verb_cancel(struct session *session, const char *key,
   if (managed->attendant != NULL && managed->job->cups_id != NULL) {
     print_job_of(managed->job, print_job);
     return dx_fail(err, DX_E_JOB, 0,
-                   "this is print job %s, and its queue is working on it; "
-                   "cancel it with: cancel %s",
+                   "this is print job %s, which is being processed; cancel "
+                   "it with: cancel %s",
                    print_job, print_job);
   }
   session->waits = managed;
@@ -249,9 +249,9 @@ static enum dx_code move_section(struct manager *manager, struct dx_job *job,
       continue;
     if (strcmp(sub->base_url, service->base_url) != 0)
       return dx_fail(err, DX_E_CONFIG, 0,
-                     "the service has a document of it at another BaseURL than "
-                     "that of section '%s'; cancel it with: docextract cancel "
-                     "%s",
+                     "a document of the job was sent to another BaseURL than "
+                     "that of section '%s'; cancel the job with: docextract "
+                     "cancel %s",
                      name, job->key);
     code =
         dx_submission_set_place(sub, name, service->base_url, sub->key_id, err);
@@ -280,8 +280,8 @@ static enum dx_code restart(struct session *session, struct dx_job *job,
       code = dx_submission_retry(sub, err);
     else
       control_send(session->client,
-                   "warn document %zu is no longer here and must be submitted "
-                   "again: %s",
+                   "warn document %zu is no longer in the spool and must be "
+                   "submitted again: %s",
                    sub->files[0].document + 1, sub->reason);
   }
   if (code != DX_OK)
@@ -331,7 +331,7 @@ static enum dx_code verb_retry(struct session *session, const char *key,
     code = manager_borrow(manager, key, &managed, err);
   if (code == DX_E_BUSY && section[0] == '\0') {
     control_send(session->client,
-                 "line docextractd is working on job %s; nothing to do", key);
+                 "line docextractd is processing job %s; nothing to do", key);
     if (managed->job->message[0] != '\0')
       control_send(session->client, "line Its message: %s",
                    managed->job->message);

@@ -200,5 +200,5 @@ play 'hold\n\n? hello
 dx hello
 end_play
 is 'hello: the end of the connection is an error' "$rc $err" \
-  '75 docextract: docextractd was stopped, or loaded its configuration again, before it responded; try again'
+  '75 docextract: docextractd was stopped or reloaded its configuration before it responded; try again'
 end

@@ -263,7 +263,7 @@ rm "$spool/jobs/$key/document-0001"
 : > "$dir/log"
 dx retry "$key"
 has 'retry: a missing document must be submitted again' "$rc $err" \
-  '^0 docextract: document 1 is no longer here .*submitted again'
+  '^0 docextract: document 1 is no longer in the spool .*submitted again'
 is_state() { [ "$(state "$key" 2> "$dir/null")" = "$1" ]; } # WORDS
 check 'retry: the other document is extracted' \
   until_true is_state 'failed extracted'
@@ -271,7 +271,7 @@ is 'retry: it alone was sent' "$(sent) $(mrns)" '1 1 2'
 dx retry "$key"
 has 'retry: says when nothing can be retried' "$rc $(tail -n 1 <<< "$err")" \
   '^65 .*nothing in job .* can be retried'
-has 'retry: and why' "$err" '^docextract: document 1 is no longer here'
+has 'retry: and why' "$err" '^docextract: document 1 is no longer in the spool'
 is 'retry: nothing is sent then' "$(sent)" '1 1'
 
 # --- a job that was interrupted --------------------------------------------
@@ -323,7 +323,7 @@ has 'jobs: the reason for waiting is shown' "$out" \
   ' stored +- .*the service does not respond, trying again: .*connect'
 dx retry "$key"
 has 'retry: a job that docextractd works on is left to it' "$rc $out" \
-  "^0 docextractd is working on job $key; nothing to do"
+  "^0 docextractd is processing job $key; nothing to do"
 has 'retry: with what it waits for' "$out" '^Its message: .*connect'
 end_submit KILL
 start_sim
@@ -472,10 +472,10 @@ faults 'source * word processing\n'
 begin_backend 12 "$dir/a.pdf" 'processing +chart-12'
 dx retry chart-12
 has 'retry: a print job whose backend is there is left to docextractd' \
-  "$rc $out" "^0 docextractd is working on job $key; nothing to do"
+  "$rc $out" "^0 docextractd is processing job $key; nothing to do"
 dx cancel chart-12
 is 'cancel: is left to its queue, with the right command' "$rc $out$err" \
-  '65 docextract: this is print job chart-12, and its queue is working on it; '\
+  '65 docextract: this is print job chart-12, which is being processed; '\
 'cancel it with: cancel chart-12'
 check 'cancel: its backend is left alone' kill -0 "$pid"
 faults ''
@@ -734,7 +734,7 @@ cp -a "$spool/finished/$printed" "$spool/finished/$again"
 edit "$again" ".key = \"$again\" | .received_at = \"2026-01-31T12:00:00Z\""
 dx show chart-12
 has 'a number that CUPS has used again is ambiguous' "$rc $err" \
-  '^65 .*used this number again; possible jobs: '
+  '^65 .*reused this number; possible jobs: '
 has 'the jobs are listed, each with its time' "$err" \
   " $again .2026-01-31T12:00:00Z."
 rm -r "${spool:?}/finished/$again"

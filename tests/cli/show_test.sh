@@ -267,7 +267,7 @@ for option in '' --verbose; do
   # shellcheck disable=SC2086
   dx show --html --json $option "$dir/result.json"
   has "show $option: a page is not JSON" "$rc $out $err" \
-    '^64 .*--json and --html exclude each other'
+    '^64 .*--json and --html cannot be combined'
 done
 dx show --html "$dir/e.txt"
 is 'show --html: what is no result is no page' "$rc $out" '65 '

@@ -328,7 +328,7 @@ if if_root; then
   of_cups left stored null
   dx_as "$her" retry chart-12
   has 'retry: docextractd tries it anyway' "$rc $out$err" \
-    "^0 docextractd is working on job $key"
+    "^0 docextractd is processing job $key"
   dx_as "$her" cancel chart-12
   is 'cancel: otherwise, what to ask the administrator for' "$rc $out$err" \
     "74 docextract: only the administrator can cancel this job; ask them to run: \
@@ -355,7 +355,7 @@ docextract retry ${key:0:8}"
   dx_as "$her" retry "$hers"
   has 'retry: what is extracted is extracted' "$rc $out$err" '^0 Everything '
   dx_as "$her" cancel "$hers"
-  has 'cancel: it has finished' "$rc $out$err" '^0 Job .* had already finished'
+  has 'cancel: it has finished' "$rc $out$err" '^0 Job .* has already finished'
   is 'and nothing was changed by that' \
     "$(jq -r '.submissions[0].state' "$spool/jobs/$key/job.json")" stored
 fi

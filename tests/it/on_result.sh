@@ -92,7 +92,7 @@ print_chart
 job_ends "$t: the print job ends" "$job" completed
 check "$t: the program fails" until_true has_failed
 has "$t: cancel finds the job finished" "$(dx cancel "chart-$job" 2>&1)" \
-  'had already finished: everything is extracted'
+  'has already finished: everything is extracted'
 has "$t: retry finds it extracted" "$(dx retry "chart-$job" 2>&1)" \
   'Everything .* has already been extracted'
 touch "$dir/go"

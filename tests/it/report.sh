@@ -60,7 +60,7 @@ has 'report: the queue' "$output" \
 has 'report: jobs by state' "$output" '^  extracted +1$'
 has 'report: failed jobs' "$output" '^  failed +2$'
 has 'report: and their codes' "$output" '^  ended with E_REFUSED \(refused\) 2$'
-has 'report: docextractd' "$output" '^  running, started by hand$'
+has 'report: docextractd' "$output" '^  running, started manually$'
 has 'report: the directories' "$(grep -cE '^  (SpoolDir|ResultsDir 1|/var/tmp) +ok, [0-9]+ MiB free$' \
   <<< "$output")" 3
 has 'report: error codes of the backend, with the time' "$output" \
@@ -159,7 +159,7 @@ END
     "mount -t overlay -o 'lowerdir=$dir/systemd:/usr/bin' overlay /usr/bin")
   has 'report: the unit and the errors in its log' \
     "$(sed -n '/^docextractd$/,/^$/p' <<< "$output" | xargs)" \
-    '^docextractd running, started by hand Result=exit-code ExecMainStatus=74 ActiveState=failed 2026-11-24T10:00:02\+0100 E_NET 2026-11-24T10:00:04\+0100 E_SPACE$'
+    '^docextractd running, started manually Result=exit-code ExecMainStatus=74 ActiveState=failed 2026-11-24T10:00:02\+0100 E_NET 2026-11-24T10:00:04\+0100 E_SPACE$'
   hasnt 'report: no text of the log' "$output" MARK
 fi
 
