@@ -561,11 +561,10 @@ void status_start(struct status *status, const char *path,
     start_server(status);
     return;
   }
-  dx_log(
-      DX_LOG_WARNING,
-      "%s; there is no status socket, and users cannot ask for the status of "
-      "their print jobs",
-      status->path != NULL ? err.text : "out of memory");
+  dx_log(DX_LOG_WARNING,
+         "%s; there is no status socket, and users cannot query the status of "
+         "their print jobs",
+         status->path != NULL ? err.text : "out of memory");
   if (status->listen_fd >= 0)
     (void)close(status->listen_fd);
   status->listen_fd = -1;
@@ -599,7 +598,7 @@ void status_check(struct status *status)
 
   if (status->fd >= 0 && recv(status->fd, &byte, 1, MSG_DONTWAIT) == 0) {
     end_server(status);
-    dx_log(DX_LOG_ERROR, "the server of the status socket has ended");
+    dx_log(DX_LOG_ERROR, "the process of the status socket has exited");
   }
   if (status->listen_fd >= 0 && status->fd < 0 &&
       dx_monotonic_ms() >= status->start_ms)

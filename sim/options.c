@@ -123,11 +123,11 @@ static bool options_set(struct sim_options *o, const struct row *row,
 static const char *options_find_conflict(const struct sim_options *o)
 {
   if ((o->tls_cert == NULL) != (o->tls_key == NULL))
-    return "--tls-cert and --tls-key go together";
+    return "--tls-cert and --tls-key must be used together";
   if ((o->key_file == NULL) != (o->algorithm == NULL))
-    return "--key-file and --algorithm go together";
+    return "--key-file and --algorithm must be used together";
   if (o->key_file != NULL && o->token_file != NULL)
-    return "--key-file and --token-file exclude each other";
+    return "--key-file and --token-file cannot be combined";
   if (o->key_file == NULL && (o->key_id != NULL || o->n_claims > 0))
     return "--key-id and --claim need --key-file";
   return NULL;

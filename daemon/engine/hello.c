@@ -157,7 +157,7 @@ static enum dx_code step_certificate(struct hello *h, struct dx_err *err)
   *err = h->err;
   if (err->code == DX_E_CERT)
     return err->code; /* the message contains advice */
-  return dx_fail_advice(err, "check that the port of BaseURL speaks HTTPS");
+  return dx_fail_advice(err, "check that the port of BaseURL supports HTTPS");
 }
 
 static enum dx_code step_response(struct hello *h, struct dx_err *err)

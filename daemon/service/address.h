@@ -20,9 +20,9 @@ enum dx_scope {
 };
 
 /* The message for an upload to an address beyond the permitted scope. */
-#define DX_SCOPE_TEXT                                                      \
-  "the upload URL has the address of this computer, of its link, or of a " \
-  "metadata service; if this is intended, name its host with StorageHost"
+#define DX_SCOPE_TEXT                                                  \
+  "the upload URL has a loopback or link-local address, or that of a " \
+  "metadata service; if this is intended, add its host with StorageHost"
 
 enum dx_scope dx_address_scope(const struct sockaddr *address);
 

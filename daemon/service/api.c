@@ -428,7 +428,7 @@ enum dx_code dx_read_source(const struct dx_http_response *response,
   else if (id != NULL && !dx_json_is_null(id) &&
            (dx_json_string(id) == NULL ||
             strcmp(dx_json_string(id), source_id) != 0))
-    code = no_sense(DX_CALL_SOURCE, "is about another source", err);
+    code = no_sense(DX_CALL_SOURCE, "is for another source", err);
   else
     code = check_cases(ret_source, err);
   if (code != DX_OK)
@@ -483,9 +483,9 @@ enum dx_code dx_check_result(FILE *in, const char *source_id,
       strcmp(status, "complete") != 0 || count_members(results, "status") != 1)
     code = api_not_understood(DX_CALL_EXTRACT, err);
   else if (!is_about(results, "id", case_id))
-    code = no_sense(DX_CALL_EXTRACT, "is about another case", err);
+    code = no_sense(DX_CALL_EXTRACT, "is for another case", err);
   else if (!is_about(results, "source_id", source_id))
-    code = no_sense(DX_CALL_EXTRACT, "is about a case of another source", err);
+    code = no_sense(DX_CALL_EXTRACT, "is for a case of another source", err);
   (void)dx_json_int(dx_json_first(dx_json_get(results, "medical_data")),
                     &values);
   *ret_is_empty = values == 0 && count_members(results, "medical_data") < 2;

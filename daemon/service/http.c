@@ -56,7 +56,7 @@ struct dx_http {
 static enum dx_code fail_headers(struct dx_err *err)
 {
   return dx_fail(err, DX_E_RESPONSE, 0,
-                 "the headers of the response are over %d bytes",
+                 "the headers of the response are larger than %d bytes",
                  DX_HEADERS_MAX_BYTES);
 }
 
@@ -86,7 +86,8 @@ static size_t on_body(char *bytes, size_t size, size_t count, void *ctx)
   }
   if (call->body.len + len > DX_RESPONSE_MAX_BYTES) {
     (void)dx_fail(&call->local, DX_E_RESPONSE, 0,
-                  "the response is over %d bytes", DX_RESPONSE_MAX_BYTES);
+                  "the response is larger than %d bytes",
+                  DX_RESPONSE_MAX_BYTES);
     return 0;
   }
   dx_buf_add(&call->body, bytes, len);
@@ -353,8 +354,8 @@ static enum dx_code fail_certificate(const char *reason, struct dx_err *err)
       {"not yet valid",
        "it is not yet valid; check the clock of this computer"},
       {"subject name", "it is for another name; check the name in BaseURL"},
-      {"issuer", "its CA is unknown here; set CAFile"},
-      {"self", "its CA is unknown here; set CAFile"},
+      {"issuer", "its CA is unknown; set CAFile"},
+      {"self", "its CA is unknown; set CAFile"},
       {"", "check BaseURL and CAFile"},
   };
   size_t i = 0;
@@ -389,7 +390,7 @@ static enum dx_code fail_transfer(const struct dx_http_call *call,
         strstr(reason, "wrong version number") != NULL)
       return dx_fail(err, DX_E_CERT, 0,
                      "the server does not support TLS 1.2 or newer; check "
-                     "that the port of BaseURL speaks HTTPS");
+                     "that the port of BaseURL supports HTTPS");
     break;
   case CURLE_COULDNT_CONNECT:
     if (call->out_of_scope)

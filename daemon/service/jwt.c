@@ -110,7 +110,7 @@ static enum dx_code unfit(const struct dx_service *service, const char *why,
                           struct dx_err *err)
 {
   ERR_clear_error();
-  return dx_fail(err, DX_E_KEY, 0, "TokenKeyFile '%s' does not fit %s: %s",
+  return dx_fail(err, DX_E_KEY, 0, "TokenKeyFile '%s' does not match %s: %s",
                  service->token_key_file,
                  dx_algorithm_names[service->token_algorithm], why);
 }
@@ -171,7 +171,7 @@ static enum dx_code read_key(const struct dx_service *service,
   *ret_key = PEM_read_bio_PrivateKey(bio, NULL, NULL, password);
   BIO_free(bio);
   why = *ret_key != NULL ? misfit(*ret_key, a)
-                         : "it holds no PEM private key without a password";
+                         : "it contains no unencrypted PEM private key";
   return why == NULL ? DX_OK : unfit(service, why, err);
 }
 

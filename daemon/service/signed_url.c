@@ -48,8 +48,8 @@ static enum dx_code check_host(const char *scheme, const char *host,
       (strcmp(scheme, "http") != 0 || !dx_host_is_loopback(host) ||
        !dx_host_is_loopback(service->host)))
     return dx_fail(err, DX_E_PROTOCOL, 0,
-                   "the upload URL is not https: documents are not sent in "
-                   "the clear");
+                   "the upload URL is not https: documents are not sent "
+                   "unencrypted");
   if (service->storage_hosts.count > 0 && !is_storage)
     return dx_fail(err, DX_E_PROTOCOL, 0,
                    "the upload URL is for a host that is not a StorageHost");

@@ -409,7 +409,8 @@ enum dx_code dx_fs_read_fd(int fd, const char *name, size_t limit,
     return dx_fs_fail(err, errno, "read", fd, name);
   explicit_bzero(piece, sizeof(piece));
   if (n > 0)
-    return dx_fail(err, DX_E_DAMAGED, 0, "'%s' is over %zu bytes", name, limit);
+    return dx_fail(err, DX_E_DAMAGED, 0, "'%s' is larger than %zu bytes", name,
+                   limit);
   return dx_buf_ok(content) ? DX_OK : dx_fail_nomem(err);
 }
 

@@ -235,7 +235,7 @@ static void config_read_line(struct parser *p, const char *name, char *value)
     p->is_foreign = !p->is_foreign;
     if (p->is_foreign)
       config_bad(p, "keys and certificates do not belong here; put them into "
-                    "files of their own, and name those with TokenKeyFile and "
+                    "separate files, and name these with TokenKeyFile and "
                     "CAFile");
   } else if (strcasecmp(name, "<Service") == 0 ||
              strcasecmp(name, "<Service>") == 0) {

@@ -432,7 +432,7 @@ URL=https://${api#http://} configure
 dx hello
 has 'hello, no TLS: the step is named' "$out" '^FAILED +certificate'
 has 'hello, no TLS: the message says what to do' "$err" \
-  'port of BaseURL speaks HTTPS'
+  'port of BaseURL supports HTTPS'
 hasnt 'hello, no TLS: does not blame the certificate' "$err" 'certificate'
 
 openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=localhost \

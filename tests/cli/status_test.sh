@@ -420,7 +420,7 @@ check 'hostile: a response has to be read in time' until_true is_gone "$deaf"
 kill -KILL "$(server)"
 is_served() { [ "$(ask "$her" jobs 2> "$dir/null" | tail -n 1)" = '{"end":true}' ]; }
 check 'a server that was killed is started again' until_true is_served
-has 'and the log says so' "$(cat "$dir/driver.err")" 'server .* has ended'
+has 'and the log says so' "$(cat "$dir/driver.err")" 'process .* has exited'
 old=$(server)
 stop_docextractd KILL
 check 'it ends with docextractd' until_true is_gone "$old"

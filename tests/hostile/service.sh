@@ -26,11 +26,11 @@ greets() # TEXT RULE STATUS PATTERN
 }
 
 crlf=$'\r\n'
-greets 'headers without end' headers 75 'headers of the response are over'
+greets 'headers without end' headers 75 'headers of the response are larger than'
 greets 'a header without end' header 75 'docextract: '
-greets '103 without end' interim 75 'headers of the response are over'
-greets 'trailers without end' trailers 75 'headers of the response are over'
-greets 'a body without end' deep 75 'the response is over'
+greets '103 without end' interim 75 'headers of the response are larger than'
+greets 'trailers without end' trailers 75 'headers of the response are larger than'
+greets 'a body without end' deep 75 'the response is larger than'
 greets 'interim responses and a good one' early 0 Hello
 greets 'a length that is too short' 'behind:Content-Length: 5' 75 \
   'cannot understand'
@@ -196,7 +196,7 @@ for url in https://127.0.0.1:631/ https://[::1]/ https://0/ https://2130706433/ 
   https://[fe80::1]/ https://[::ffff:169.254.169.254]/ \
   https://[fd00:ec2::254]/latest/ https://[fd20:ce::254]/ \
   https://storage.localhost:${api##*:}/; do
-  refuses "'$url' is refused" "$url" 'the address of this computer, of its link'
+  refuses "'$url' is refused" "$url" 'a loopback or link-local address'
 done
 is 'not one of them was tried' "$(calls put)" 0
 refuses 'a StorageHost that it is not' https://storage.example/ \

@@ -435,12 +435,12 @@ static void key_of_another_kind_is_rejected(void **state)
     const char *key;
     const char *fragment;
   } misfits[] = {
-      {DX_ALG_RS256, "P-256", "does not fit RS256: it is not an RSA key"},
+      {DX_ALG_RS256, "P-256", "does not match RS256: it is not an RSA key"},
       {DX_ALG_RS512, "ED25519", "it is not an RSA key"},
       {DX_ALG_RS256, "RSA1024", "it is shorter than 2048 bits"},
-      {DX_ALG_PS256, "P-256", "does not fit PS256: it is not an RSA key"},
+      {DX_ALG_PS256, "P-256", "does not match PS256: it is not an RSA key"},
       {DX_ALG_PS384, "RSA1024", "it is shorter than 2048 bits"},
-      {DX_ALG_ES256, "RSA2048", "does not fit ES256: it is not an EC key"},
+      {DX_ALG_ES256, "RSA2048", "does not match ES256: it is not an EC key"},
       {DX_ALG_ES256, "P-384", "it is on another curve"},
       {DX_ALG_ES256, "secp256k1", "it is on another curve"},
       {DX_ALG_ES384, "P-256", "it is on another curve"},
@@ -504,7 +504,7 @@ static void final_newline_is_not_part_of_the_secret(void **state)
 
 static void only_private_keys_are_accepted(void **state)
 {
-  static const char no_key[] = "it holds no PEM private key without a password";
+  static const char no_key[] = "it contains no unencrypted PEM private key";
   struct dx_service service = key_service(DX_ALG_ES256);
   EVP_PKEY *key = new_key("P-256");
   FILE *out;
