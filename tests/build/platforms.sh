@@ -28,6 +28,8 @@ emulate() # ARCH
     { [ -e $dir/$name ] || cat "/usr/lib/binfmt.d/$name.conf" > $dir/register; }
 }
 
+# Only some architectures get the latest security updates, and a library must
+# have the same version for both.
 # shellcheck disable=SC2086
 inside() # ARCH
 {
@@ -38,7 +40,8 @@ inside() # ARCH
     *) own+=" $p" ;;
     esac
   done
-  dpkg --add-architecture "$1" &&
+  sed -i '/ bookworm /!d' /etc/apt/sources.list &&
+    dpkg --add-architecture "$1" &&
     install_missing "crossbuild-essential-$1" $own $foreign $run_packages git \
       python3 > /dev/null &&
     tests/build/build.sh /var/tmp/b \
