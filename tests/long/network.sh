@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 #
 # network.sh - printing without a driver: a second computer finds the shared
-# queue with mDNS and prints to it, as telephones, tablets, and other computers
+# queue with mDNS and prints to it, as phones, tablets, and other computers
 # do. What arrives is what was printed, once. doc/network.md is for those who
 # set them up.
 #
@@ -215,7 +215,7 @@ arrived() # TEXT PAGES SEEN: once, with so many pages counted
   is "$1: its pages are those that were printed" "$(cd "$dir" && seen)" "$3"
 }
 
-# As print_ipp does, with two requests, as telephones send a job.
+# As print_ipp does, with two requests, as phones send a job.
 send_ipp() # FILE TYPE [LINE OF A JOB ATTRIBUTE...]
 {
   local output common
@@ -282,7 +282,7 @@ check 'with TLS, too' until_true finds _ipps._tcp
 is 'its address with TLS' "$(cat "$dir/found")" \
   ipps://charts.local:631/printers/chart
 for service in _ipp _ipps; do
-  check "a telephone finds it by $service" \
+  check "a phone finds it by $service" \
     until_true finds "$service._tcp,_universal"
 done
 check 'its description is found' until_true finds _ipp._tcp -x sh -c \
@@ -350,7 +350,7 @@ WAIT_S=60 check 'their jobs end' until_true no_job_waits
 is 'none of them is held or aborted' \
   "$(lpstat -W completed -l chart | grep -cE 'aborted|held')" 0
 
-# --- telephones, tablets, and other computers --------------------------------
+# --- phones, tablets, and other computers ------------------------------------
 
 sheet=('ATTR keyword media iso_a4_210x297mm'
   'ATTR keyword sides two-sided-long-edge')
