@@ -453,6 +453,7 @@ enum dx_code dx_spool_set_aside(struct dx_spool *spool, const char *parent,
                                 const char *name, struct dx_err *err)
 {
   char from[DX_JOB_PATH_BYTES], to[DX_JOB_PATH_BYTES + 32];
+  int64_t now_ms = dx_wall_ms();
   struct dx_job *job = NULL;
   enum dx_code code;
 
@@ -468,8 +469,11 @@ enum dx_code dx_spool_set_aside(struct dx_spool *spool, const char *parent,
   if (code != DX_E_DAMAGED)
     return code;
   (void)snprintf(from, sizeof(from), "%s/%s", parent, name);
-  (void)snprintf(to, sizeof(to), "damaged/%s-%" PRId64, name, dx_wall_ms());
-  return dx_fs_rename_dir(spool->dirfd, from, to, err);
+  do {
+    (void)snprintf(to, sizeof(to), "damaged/%s-%" PRId64, name, now_ms++);
+    code = dx_fs_rename_dir(spool->dirfd, from, to, err);
+  } while (code == DX_E_EXISTS);
+  return code;
 }
 
 /* ---- where a job belongs ---- */

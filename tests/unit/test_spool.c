@@ -732,6 +732,29 @@ static void unreadable_job_stays_until_it_is_moved(void **state)
     }
 }
 
+static int64_t stopped_ms(void)
+{
+  return 1;
+}
+
+static void jobs_can_be_moved_to_damaged_in_the_same_millisecond(void **state)
+{
+  static const struct dx_clock stopped = {stopped_ms, stopped_ms};
+  size_t i;
+
+  (void)state;
+  for (i = 0; i < 3; i++) {
+    struct dx_job *job = pick_up("D", false);
+
+    dx_job_free(&job);
+    damage("jobs/" KEY, "");
+    dx_clock_use(&stopped);
+    assert_int_equal(dx_spool_set_aside(&spool, "jobs", KEY, &err), DX_OK);
+    dx_clock_use(NULL);
+  }
+  assert_int_equal(dx_spool_count_damaged(&spool), 3);
+}
+
 static void only_damaged_jobs_can_be_moved_to_damaged(void **state)
 {
   struct dx_job *job = pick_up("D", false);
@@ -1442,6 +1465,7 @@ int main(void)
       IN_SPOOL(interrupted_removal_does_not_block_another),
       IN_SPOOL(merged_receipt_is_removed_as_a_whole),
       IN_SPOOL(unreadable_job_stays_until_it_is_moved),
+      IN_SPOOL(jobs_can_be_moved_to_damaged_in_the_same_millisecond),
       IN_SPOOL(only_damaged_jobs_can_be_moved_to_damaged),
       IN_SPOOL(journal_of_another_job_is_damaged),
       IN_SPOOL(link_is_not_a_job),
