@@ -71,7 +71,7 @@ static void tell_no_room(const struct dx_err *err)
 static enum dx_code wait_for_room(struct backend *b, struct dx_err *err)
 {
   int64_t until_ms = dx_monotonic_ms() + ROOM_MS;
-  enum dx_language language = b->config->language;
+  const enum dx_language language = b->config->language;
   bool is_told = false;
 
   for (;;) {
@@ -80,9 +80,9 @@ static enum dx_code wait_for_room(struct backend *b, struct dx_err *err)
     if (b->spool.dirfd < 0)
       code = dx_spool_open(b->config->spool_dir, &b->spool, err);
     /* Before docextractd has run for the first time, its locale is unknown. */
-    if (language == DX_LANGUAGE_AUTO && b->spool.dirfd >= 0)
-      language = dx_spool_language(b->spool.dirfd);
-    dx_language_use(language);
+    dx_language_use(language == DX_LANGUAGE_AUTO && b->spool.dirfd >= 0
+                        ? dx_spool_language(b->spool.dirfd)
+                        : language);
     if (code == DX_OK)
       code = dx_fs_probe(b->config->spool_dir, err);
     if (term_came())
