@@ -19,8 +19,8 @@ elsewhere() # COMMAND...
   (
     umask 0027
     exec env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/nonexistent \
-      LC_ALL=de_DE.UTF-8 LOCPATH="$dir/locales" TZ=Pacific/Apia setpriv --reuid=nobody --regid=nogroup \
-      --clear-groups faketime '+400 days' "$@"
+      LC_ALL=de_DE.UTF-8 LOCPATH="$dir/locales" TZ=Pacific/Apia \
+      setpriv --reuid=nobody --regid=nogroup --clear-groups faketime '+400 days' "$@"
   )
 }
 
