@@ -220,7 +220,7 @@ void attend_refused(struct manager *manager, const char *name, bool is_final,
   struct session *s;
 
   for (s = manager->sessions; s != NULL; s = s->next) {
-    if (s->key[0] == '\0' || strncmp(name, s->key, DX_KEY_BYTES - 1) != 0 ||
+    if (s->key[0] == '\0' || !dx_is_receipt_of(name, s->key) ||
         strcmp(name + DX_KEY_BYTES, s->run) != 0)
       continue;
     if (is_final)

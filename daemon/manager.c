@@ -356,11 +356,6 @@ enum dx_code manager_pick_up(struct manager *manager, const char *name,
   return code;
 }
 
-static bool is_of_job(const char *receipt, const char *key)
-{
-  return strncmp(receipt, key, DX_KEY_BYTES - 1) == 0;
-}
-
 void manager_pick_up_others(struct manager *manager, const char *name)
 {
   struct dx_err err;
@@ -370,7 +365,7 @@ void manager_pick_up_others(struct manager *manager, const char *name)
 
   for (other = names; code != DX_E_NOMEM && *other != '\0';
        other = dx_next_name(other))
-    if (is_of_job(other, name) && strcmp(other, name) != 0)
+    if (dx_is_receipt_of(other, name) && strcmp(other, name) != 0)
       code = manager_pick_up(manager, other, &err);
   if (code == DX_E_NOMEM)
     dx_log(DX_LOG_ERROR, "%s: %s", dx_code_name(err.code), err.text);

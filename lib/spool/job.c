@@ -62,6 +62,11 @@ bool dx_is_receipt_name(const char *text)
   return is_hex(text, DX_KEY_BYTES - 1) && run[-1] == '.' && dx_is_run(run);
 }
 
+bool dx_is_receipt_of(const char *name, const char *key)
+{
+  return strncmp(name, key, DX_KEY_BYTES - 1) == 0;
+}
+
 bool dx_is_run(const char *text)
 {
   return is_hex(text, DX_RUN_BYTES - 1) && text[DX_RUN_BYTES - 1] == '\0';

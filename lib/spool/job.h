@@ -150,6 +150,8 @@ struct dx_job {
 bool dx_is_key(const char *text);
 bool dx_is_run(const char *text);
 bool dx_is_receipt_name(const char *text);
+/* Whether a receipt has this key; `key` may also be the name of a receipt. */
+bool dx_is_receipt_of(const char *name, const char *key);
 
 /* An empty job with no directory; NULL when out of memory. */
 struct dx_job *dx_job_new(void);

@@ -430,8 +430,7 @@ bool dx_spool_has_receipt(struct dx_spool *spool, const char *key,
   char other[DX_KEY_BYTES];
   bool is_there;
 
-  while (name != NULL && *name != '\0' &&
-         strncmp(name, key, DX_KEY_BYTES - 1) != 0 &&
+  while (name != NULL && *name != '\0' && !dx_is_receipt_of(name, key) &&
          !(dx_spool_resolve(spool, name, other) && strcmp(other, key) == 0))
     name = dx_next_name(name);
   is_there = name != NULL && *name != '\0';
