@@ -28,6 +28,7 @@ struct control {
   struct control_ops ops;
   uid_t owner;
   int epoll_fd, listen_fd;
+  bool is_waited_for; /* clients may wait for accept() */
   struct client *clients;
   size_t count;
 };
@@ -120,8 +121,11 @@ static void read_lines(struct client *client)
 /* A client that is closing is not read: EPOLLHUP shows that it is gone. */
 static void serve(struct client *client, uint32_t events)
 {
-  if (client->is_gone)
+  if (client->is_gone) { /* it would be returned until it is removed */
+    (void)epoll_ctl(client->control->epoll_fd, EPOLL_CTL_DEL,
+                    client->channel.fd, NULL);
     return;
+  }
   dx_channel_flush(&client->channel);
   if (client->is_closing && (events & (EPOLLHUP | EPOLLERR)) != 0)
     give_up(client);
@@ -170,12 +174,13 @@ static void accept_clients(struct control *control)
   struct ucred peer;
   socklen_t len = sizeof(peer);
 
-  for (;;) {
+  while (control->is_waited_for) {
     int fd =
         accept4(control->listen_fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
 
     if (fd < 0 && (errno == EINTR || errno == ECONNABORTED))
       continue;
+    control->is_waited_for = fd >= 0 || errno != EAGAIN;
     if (fd < 0)
       return;
     if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) < 0 ||
@@ -224,7 +229,9 @@ void control_turn(struct control *control)
   for (i = 0; i < EVENTS && dx_monotonic_ms() < until &&
               epoll_wait(control->epoll_fd, &event, 1, 0) == 1;
        i++)
-    if (event.data.ptr != control)
+    if (event.data.ptr == control)
+      control->is_waited_for = true;
+    else
       serve(event.data.ptr, event.events);
   accept_clients(control);
   end_clients(control, false);

@@ -143,7 +143,8 @@ static void on_released(void *ctx, struct dx_job *job)
 {
   struct managed *managed = manager_find(ctx, job->key);
 
-  manager_settle(ctx, managed);
+  if (strncmp(job->path, "jobs/", 5) == 0) /* its OnResult was pending */
+    manager_settle(ctx, managed);
   manager_drop(ctx, managed);
 }
 

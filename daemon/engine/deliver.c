@@ -3,6 +3,8 @@
  */
 #include "daemon/engine/engine_internal.h"
 
+#include <fcntl.h>
+
 /* For `docextract metrics`. */
 static void deliver_count(struct dx_engine *engine,
                           const struct dx_submission *sub)
@@ -20,7 +22,7 @@ static void deliver_count(struct dx_engine *engine,
 static enum dx_code deliver_results(struct dx_submission *sub, const char *dir,
                                     struct dx_err *err)
 {
-  enum dx_code code = dx_results_prepare(dir, err);
+  enum dx_code code = dx_fs_make_dir(AT_FDCWD, dir, DX_RESULTS_DIR_MODE, err);
   size_t i;
 
   for (i = 0; code == DX_OK && i < sub->case_count; i++) {

@@ -154,8 +154,9 @@ void engine_poll_ready(struct call *call)
   struct dx_counts one = {0};
 
   dx_poll_learn(&host->latency.of[phase], poll_pages(sub), not_yet_ms, age_ms);
-  dx_latency_write(limit->history_dirfd, limit->host, limit->port,
-                   &host->latency);
+  if (phase == DX_PHASE_EXTRACT) /* soon after the other one: one write */
+    dx_latency_write(limit->history_dirfd, limit->host, limit->port,
+                     &host->latency);
   one.found[phase] = 1;
   one.late_ms[phase] = age_ms - not_yet_ms;
   dx_counters_add(&call->svc->counters, &one);

@@ -171,9 +171,11 @@ void engine_create(struct dx_engine *engine, struct dx_submission *sub)
   const struct service_state *svc = engine_section_of(engine, sub);
   struct dx_err err;
 
+  if (!engine_may_send(engine, sub))
+    return;
   /* Extractions are paid for: check first that results can be delivered. */
   if (dx_results_prepare(svc->service->results_dir, &err) != DX_OK)
     engine_local_failure(engine, sub->job, &err);
-  else if (engine_may_send(engine, sub))
+  else
     engine_send(engine_begin_call(engine, sub, register_done), register_start);
 }

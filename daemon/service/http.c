@@ -136,12 +136,12 @@ static int on_progress(void *ctx, curl_off_t down_total, curl_off_t down,
   (void)down_total;
   (void)down;
   (void)up_total;
-  if (r->progress != NULL)
-    r->progress(r->ctx, up);
   if (call->up_ms == 0 || step >= DX_UPLOAD_STEP_BYTES ||
       (step > 0 && up >= r->body_bytes)) {
     call->up_bytes = up;
     call->up_ms = now;
+    if (r->progress != NULL)
+      r->progress(r->ctx, up);
   }
   if (r->body_fd < 0 || now - call->up_ms <= DX_API_TIMEOUT_MS)
     return 0;

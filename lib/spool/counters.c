@@ -10,7 +10,7 @@
 #include "lib/base/clock.h"
 #include "lib/base/history.h"
 
-#define DX_HISTORY_LATE_MS 1000 /* to collect changes of the counters */
+#define DX_HISTORY_LATE_MS 5000 /* to collect changes of the counters */
 
 #define COUNTS_VERSION "docextract-counts 2\n"
 #define NUMBERS (sizeof(struct dx_counts) / sizeof(int64_t))
@@ -71,18 +71,15 @@ void dx_counters_add(struct dx_counters *counters, const struct dx_counts *more)
   for (i = 0; i < NUMBERS; i++)
     numbers[i] += added[i];
   memcpy(&counters->counts, numbers, sizeof(numbers));
+  if (!counters->is_changed)
+    counters->due_ms = dx_monotonic_ms() + DX_HISTORY_LATE_MS;
   counters->is_changed = true;
 }
 
 int64_t dx_counters_save(struct dx_counters *counters)
 {
-  int64_t now = dx_monotonic_ms();
-
-  if (!counters->is_changed)
-    return INT64_MAX;
-  if (now < counters->due_ms)
+  if (counters->is_changed && dx_monotonic_ms() < counters->due_ms)
     return counters->due_ms;
   dx_counters_write(counters);
-  counters->due_ms = now + DX_HISTORY_LATE_MS;
   return INT64_MAX;
 }

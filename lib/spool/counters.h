@@ -35,7 +35,7 @@ struct dx_counters {
   const char *service;
   struct dx_counts counts;
   bool is_changed; /* since they were last written */
-  int64_t due_ms;  /* when they may be written */
+  int64_t due_ms;  /* if so: when to write them; monotonic */
 };
 
 /* Reads them. */
@@ -48,7 +48,7 @@ void dx_counters_write(struct dx_counters *counters);
 void dx_counters_add(struct dx_counters *counters,
                      const struct dx_counts *more);
 
-/* Writes changed counters, at most once in DX_HISTORY_LATE_MS. Returns when to
+/* Writes counters that have changed DX_HISTORY_LATE_MS ago. Returns when to
  * call it again (monotonic); INT64_MAX: only after another dx_counters_add().
  */
 int64_t dx_counters_save(struct dx_counters *counters);

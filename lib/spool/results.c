@@ -119,7 +119,7 @@ void dx_results_sweep(const char *path)
 
 enum dx_code dx_results_prepare(const char *path, struct dx_err *err)
 {
-  enum dx_code code = dx_fs_make_dir(AT_FDCWD, path, 02770, err);
+  enum dx_code code = dx_fs_make_dir(AT_FDCWD, path, DX_RESULTS_DIR_MODE, err);
 
   return code == DX_OK ? dx_fs_probe(path, err) : code;
 }

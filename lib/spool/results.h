@@ -34,7 +34,9 @@ char *dx_manifest_text(const struct dx_submission *sub);
 /* Removes temporary files of writers that were killed. */
 void dx_results_sweep(const char *path);
 
-/* Creates the results directory (2770) unless it exists, in a directory that
+#define DX_RESULTS_DIR_MODE 02770
+
+/* Creates the results directory unless it exists, in a directory that
  * must exist, and tries to write to it (dx_fs_probe()): this detects, before
  * the service is called, that results cannot be delivered. */
 enum dx_code dx_results_prepare(const char *path,

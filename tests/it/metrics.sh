@@ -5,7 +5,7 @@
 # patients or users. tests/long/metrics.sh checks them with promtool.
 . "$(dirname "$0")/lib.sh"
 
-# docextractd writes what it has counted at most once a second.
+# docextractd writes what it has counted after five seconds.
 has_counted() # NUMBER: of calls
 {
   metrics
