@@ -79,8 +79,7 @@ static void connect_again(struct attend *a)
   struct backend *b = a->b;
   struct dx_err err;
   struct stat st;
-  enum dx_code code =
-      dx_docextractd_connect(b->config, b->config->path, &a->channel, &err);
+  enum dx_code code = dx_docextractd_connect(b->config, &a->channel, &err);
 
   if (code == DX_OK)
     code = dx_channel_send(&a->channel, &err, "attend %s %s", b->job->key,
@@ -248,7 +247,7 @@ static void take_turn(struct attend *a)
   if (is_connected(a) && !a->over)
     leave_if_wanted(a);
   wait_ms = (is_connected(a) ? a->leave_ms : a->again_ms) - dx_monotonic_ms();
-  if (dx_channel_is_behind(&a->channel))
+  if (a->channel.out.len > 0)
     fds[1].events |= POLLOUT;
   fds[1].fd = a->channel.fd;
   if (!a->over)

@@ -136,8 +136,7 @@ static enum dx_code attend_follow(struct attend *a, struct dx_err *err)
 {
   struct dx_channel channel = DX_CHANNEL_NONE;
   struct dx_message message;
-  enum dx_code code = dx_docextractd_connect(
-      a->cli->config, a->cli->config_path, &channel, err);
+  enum dx_code code = dx_docextractd_connect(a->cli->config, &channel, err);
 
   if (code == DX_OK) {
     a->lost_ms = 0;

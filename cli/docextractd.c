@@ -42,8 +42,7 @@ enum dx_code cli_request(const struct cli *cli, int patience_ms, cli_said *said,
   struct dx_channel channel = DX_CHANNEL_NONE;
   struct dx_message message = {.verb = DX_VERB_COUNT};
   va_list args;
-  enum dx_code code =
-      dx_docextractd_connect(cli->config, cli->config_path, &channel, err);
+  enum dx_code code = dx_docextractd_connect(cli->config, &channel, err);
 
   va_start(args, format);
   if (code == DX_OK)
@@ -79,10 +78,7 @@ enum dx_code cli_request(const struct cli *cli, int patience_ms, cli_said *said,
 
 const char *cli_started_text(enum dx_started started)
 {
-  static const char *const texts[DX_STARTED_COUNT] = {
-      [DX_STARTED_SERVICE] = "running as a service",
-      [DX_STARTED_HAND] = "running, started manually",
-      [DX_STARTED_DEMAND] = "running, started on demand"};
+  static const char *const texts[] = {DX_STARTED(DX_TEXT_OF_ROW)};
 
   return texts[started];
 }

@@ -105,8 +105,7 @@ static enum dx_code hello_step_docextractd(struct hello *h, struct dx_err *err)
 
   if (code != DX_OK)
     return dx_user_advise_writer(err);
-  code = dx_docextractd_connect(h->cli->config, h->cli->config_path, &channel,
-                                err);
+  code = dx_docextractd_connect(h->cli->config, &channel, err);
   h->started = channel.started;
   dx_channel_close(&channel);
   (void)snprintf(h->detail, sizeof(h->detail), "%s%s",

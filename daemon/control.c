@@ -46,7 +46,7 @@ static void give_up(struct client *client)
 /* After something was sent. */
 static void settle(struct client *client)
 {
-  bool wanted = dx_channel_is_behind(&client->channel);
+  bool wanted = client->channel.out.len > 0;
   struct epoll_event event = {.events =
                                   EPOLLIN | (wanted ? (uint32_t)EPOLLOUT : 0),
                               .data.ptr = client};
@@ -162,9 +162,8 @@ static void greet(struct control *control, int fd)
   client->next = control->clients;
   control->clients = client;
   control->count++;
-  control_send(client, "docextractd %d %s %ld %s", DX_CHANNEL_VERSION,
-               PACKAGE_VERSION, (long)getpid(),
-               dx_started_word(control->started));
+  control_send(client, "docextractd %d %s %s", DX_CHANNEL_VERSION,
+               PACKAGE_VERSION, dx_started_word(control->started));
 }
 
 /* Accepts all waiting clients. Without free descriptors, the next turn retries.

@@ -93,10 +93,9 @@ int dx_process_start(char *const *words, char *const *variables, int out_fd,
   (void)sigfillset(&all);
   /* In glibc, only the functions that add an action can fail. */
   (void)posix_spawnattr_init(&attr);
-  (void)posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETPGROUP |
+  (void)posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSID |
                                             POSIX_SPAWN_SETSIGMASK |
                                             POSIX_SPAWN_SETSIGDEF);
-  (void)posix_spawnattr_setpgroup(&attr, 0);
   (void)posix_spawnattr_setsigmask(&attr, &none);
   (void)posix_spawnattr_setsigdefault(&attr, &all);
   (void)posix_spawn_file_actions_init(&actions);
@@ -109,6 +108,8 @@ int dx_process_start(char *const *words, char *const *variables, int out_fd,
     e = posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0);
   if (e == 0)
     e = posix_spawn_file_actions_addclosefrom_np(&actions, 3);
+  if (e == 0)
+    e = posix_spawn_file_actions_addchdir_np(&actions, "/");
   if (e == 0)
     e = posix_spawn(ret_pid, words[0], &actions, &attr, words, environment);
   (void)posix_spawnattr_destroy(&attr);

@@ -43,7 +43,7 @@ void dx_process_hide_arguments(int argc, char **argv, int first);
 size_t dx_process_split(char *line, char *words[DX_PROCESS_WORDS + 1]);
 
 /*
- * Starts a program without a shell, as the leader of a process group. Its
+ * Starts a program without a shell, as the leader of a session, in "/". Its
  * environment has PATH and `variables` (of the form "NAME=value", with NULL
  * after the last one), its stdin and stderr are /dev/null, and its stdout is
  * out_fd (-1: /dev/null); it gets no other descriptor, and no signal is blocked

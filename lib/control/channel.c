@@ -163,11 +163,6 @@ DX_BY_WORD(started)
 
 /* ---- one end ---- */
 
-bool dx_channel_is_behind(const struct dx_channel *channel)
-{
-  return channel->out.len > 0;
-}
-
 void dx_channel_close(struct dx_channel *channel)
 {
   if (channel->fd >= 0)
@@ -251,15 +246,14 @@ static enum dx_code receive(struct dx_channel *channel, struct dx_err *err)
   return DX_OK;
 }
 
-/* Reads the next line of any kind; a NUL replaces its newline. */
-static enum dx_code channel_next_line(struct dx_channel *channel,
-                                      int timeout_ms,
-                                      char line[DX_CHANNEL_LINE_BYTES],
-                                      size_t *ret_len, struct dx_err *err)
+enum dx_code dx_channel_await(struct dx_channel *channel, int timeout_ms,
+                              struct dx_message *ret_message,
+                              struct dx_err *err)
 {
   int64_t begin_ms = dx_monotonic_ms();
   enum dx_code code = DX_OK;
   const char *end;
+  size_t len;
 
   dx_channel_flush(channel);
   while ((end = memchr(channel->in, '\n', channel->in_len)) == NULL) {
@@ -267,7 +261,7 @@ static enum dx_code channel_next_line(struct dx_channel *channel,
 
     code = receive(channel, err);
     if (code == DX_E_NOT_YET && left_ms(timeout_ms, begin_ms) != 0) {
-      if (dx_channel_is_behind(channel))
+      if (channel->out.len > 0)
         wanted.events |= POLLOUT;
       (void)poll(&wanted, 1, left_ms(timeout_ms, begin_ms));
       dx_channel_flush(channel);
@@ -275,25 +269,11 @@ static enum dx_code channel_next_line(struct dx_channel *channel,
       return code;
     }
   }
-  *ret_len = (size_t)(end - channel->in);
-  memcpy(line, channel->in, *ret_len);
-  line[*ret_len] = '\0';
-  channel->in_len -= *ret_len + 1;
+  len = (size_t)(end - channel->in);
+  code = dx_message_parse(channel->in, len, ret_message, NULL);
+  channel->in_len -= len + 1;
   memmove(channel->in, end + 1, channel->in_len);
-  return DX_OK;
-}
-
-enum dx_code dx_channel_await(struct dx_channel *channel, int timeout_ms,
-                              struct dx_message *ret_message,
-                              struct dx_err *err)
-{
-  char line[DX_CHANNEL_LINE_BYTES];
-  size_t len;
-  enum dx_code code = channel_next_line(channel, timeout_ms, line, &len, err);
-
-  if (code == DX_OK && dx_message_parse(line, len, ret_message, err) != DX_OK)
-    code = not_understood(err);
-  return code;
+  return code == DX_OK ? DX_OK : not_understood(err);
 }
 
 enum dx_code dx_channel_read(struct dx_channel *channel,
@@ -335,39 +315,30 @@ static enum dx_code connect_to(struct dx_channel *channel, int spool_dirfd,
   return DX_OK;
 }
 
-/* Reads docextractd PROTOCOL VERSION PID STARTED, or an error. */
 static enum dx_code await_greeting(struct dx_channel *channel,
                                    struct dx_err *err)
 {
-  char line[DX_CHANNEL_LINE_BYTES], version[32], started[16];
   struct dx_message message;
-  int protocol, words;
-  size_t len;
-  long pid = 0;
+  int64_t protocol;
   enum dx_code code =
-      channel_next_line(channel, DX_CHANNEL_GREETING_MS, line, &len, err);
+      dx_channel_await(channel, DX_CHANNEL_GREETING_MS, &message, err);
 
   if (code == DX_E_NOT_YET || code == DX_E_NET)
     return dx_fail(err, DX_E_BUSY, 0, "docextractd does not respond");
   if (code != DX_OK)
     return code;
-  if (dx_message_parse(line, len, &message, NULL) == DX_OK &&
-      message.verb == DX_VERB_ERROR)
+  if (message.verb == DX_VERB_ERROR)
     return dx_message_outcome(&message, err);
-  dx_utf8_make_plain(line);
-  words = sscanf(line, "docextractd %9d %31s %9ld %15s", &protocol, version,
-                 &pid, started);
-  if (words >= 2 && protocol != DX_CHANNEL_VERSION)
-    return dx_fail(err, DX_E_STATE, 0,
-                   "docextractd is of version %s, and this program of version "
-                   "%s; restart docextractd",
-                   version, PACKAGE_VERSION);
-  if (words == 4)
-    channel->started = dx_started_by_word(started);
-  if (words < 4 || channel->started == DX_STARTED_COUNT)
+  if (message.verb != DX_VERB_GREETING ||
+      !dx_message_number(&message, 0, &protocol))
     return not_understood(err);
-  channel->pid = (pid_t)pid;
-  return DX_OK;
+  if (protocol != DX_CHANNEL_VERSION)
+    return dx_fail(err, DX_E_STATE, 0,
+                   "docextractd is of version %.31s, and this program of "
+                   "version %s; restart docextractd",
+                   message.words[1], PACKAGE_VERSION);
+  channel->started = dx_started_by_word(message.text);
+  return channel->started < DX_STARTED_COUNT ? DX_OK : not_understood(err);
 }
 
 enum dx_code dx_channel_open(int spool_dirfd, const char *spool_dir,

@@ -6,13 +6,9 @@
  * Lines of at most DX_CHANNEL_LINE_BYTES with the newline, UTF-8 without
  * control characters: a verb, words of printable ASCII, and, if the tables
  * below specify it, a text, which is the rest of the line and may be empty;
- * separated by one blank. docextractd first sends a greeting:
- *
- *   docextractd PROTOCOL VERSION PID STARTED
- *
- * or responds with `error`. Then the client sends a verb within
- * DX_CHANNEL_FIRST_MS, and both continue until either closes. A line that is
- * not in the tables ends the connection.
+ * separated by one blank. docextractd first sends a greeting or `error`. Then
+ * the client sends a verb within DX_CHANNEL_FIRST_MS, and both continue until
+ * either closes. A line that is not in the tables ends the connection.
  *
  * Ownership: the caller owns struct dx_channel; dx_channel_close() may be
  * called at any time, also for DX_CHANNEL_NONE. Blocking: only
@@ -26,7 +22,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <sys/types.h>
 
 #include "lib/base/buf.h"
 #include "lib/base/err.h"
@@ -55,6 +50,7 @@
 #define DX_SERVER_VERBS(X)                                                     \
   X(DX_VERB_NOTE, "note", 6, true)                                             \
   /* KIND CODE HERE DONE TOTAL AGE_MS TEXT */                                  \
+  X(DX_VERB_GREETING, "docextractd", 2, true) /* PROTOCOL VERSION STARTED */   \
   X(DX_VERB_ALIVE, "alive", 0, false) /* regularly, to clients that attend */  \
   X(DX_VERB_MAY, "may", 1, false)     /* N: answer yes or no within 1 s */     \
   X(DX_VERB_LEFT, "left", 0, false)   /* `leave` is durable */                 \
@@ -120,11 +116,12 @@ enum dx_code dx_message_outcome(const struct dx_message *message,
   X(response, "response")       \
   X(token_accepted, "token accepted")
 
-/* Who started docextractd: word */
-#define DX_STARTED(X)              \
-  X(DX_STARTED_SERVICE, "service") \
-  X(DX_STARTED_HAND, "hand")       \
-  X(DX_STARTED_DEMAND, "demand") /* dx_docextractd_connect() */
+/* Who started docextractd: word, text; the last one: dx_docextractd_connect()
+ */
+#define DX_STARTED(X)                                      \
+  X(DX_STARTED_SERVICE, "service", "running as a service") \
+  X(DX_STARTED_HAND, "hand", "running, started manually")  \
+  X(DX_STARTED_DEMAND, "demand", "running, started on demand")
 
 enum dx_started { DX_STARTED(DX_NAME_OF_ROW) DX_STARTED_COUNT };
 
@@ -174,10 +171,9 @@ struct dx_channel {
   int fd; /* nonblocking; -1: none */
   char in[DX_CHANNEL_LINE_BYTES];
   size_t in_len;
-  struct dx_buf out; /* not sent yet */
+  struct dx_buf out; /* not sent yet: with data, poll fd for writing, too */
   /* From the greeting; only after dx_channel_open(). */
   enum dx_started started;
-  pid_t pid;
 };
 /* An end with a nonblocking descriptor, which it then owns. */
 #define DX_CHANNEL_OF(descriptor) \
@@ -197,9 +193,6 @@ enum dx_code dx_channel_open(int spool_dirfd, const char *spool_dir,
                              struct dx_channel *ret_channel,
                              struct dx_err *err) DX_MUST_USE;
 void dx_channel_close(struct dx_channel *channel);
-
-/* True while data is unsent: `fd` must be polled for writing, too. */
-bool dx_channel_is_behind(const struct dx_channel *channel);
 
 /*
  * Sends a line, given without its newline: "attend %s %s". A long line is

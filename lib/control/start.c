@@ -11,7 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "lib/base/clock.h"
@@ -80,54 +79,33 @@ const char *dx_docextractd_path(void)
   return DX_SBINDIR "/docextractd";
 }
 
-/* Runs in a child process, the parent of docextractd. Returns an errno. */
-static int launch(char *config_path)
+static enum dx_code start_docextractd(const char *config_path,
+                                      struct dx_err *err)
 {
   char path[PATH_MAX], cupsd[PATH_MAX], demand[] = "--on-demand", c[] = "-c";
-  char *words[] = {path, demand, c, config_path, NULL};
+  char *config = realpath(config_path, NULL);
+  char *words[] = {path, demand, c, config, NULL};
   char *variables[] = {NULL, NULL};
   const char *server = dx_user_environment("CUPS_SERVER");
   pid_t pid;
+  int e;
 
+  if (config == NULL)
+    return dx_fail_sys(err, errno, "open", config_path);
   (void)snprintf(path, sizeof(path), "%s", dx_docextractd_path());
   if (server != NULL) {
     (void)snprintf(cupsd, sizeof(cupsd), "CUPS_SERVER=%s", server);
     variables[0] = cupsd;
   }
-  if (setsid() < 0 || chdir("/") < 0)
-    return errno;
-  return dx_process_start(words, variables, -1, &pid);
-}
-
-/* Starts it through a child that exits at once, so that it is not our child. */
-static enum dx_code start_docextractd(const char *config_path,
-                                      struct dx_err *err)
-{
-  char *path = realpath(config_path, NULL);
-  int status = 0, e = errno;
-  pid_t child;
-
-  if (path == NULL)
-    return dx_fail_sys(err, e, "open", config_path);
-  child = fork();
-  if (child == 0)
-    _exit(launch(path));
-  e = errno;
-  free(path);
-  if (child < 0)
-    return dx_fail_sys(err, e, "start", "docextractd");
-  while (waitpid(child, &status, 0) < 0)
-    if (errno != EINTR)
-      return DX_OK; /* SIGCHLD may be ignored: assume success */
-  e = WIFEXITED(status) ? WEXITSTATUS(status) : EIO;
-  return e == 0 ? DX_OK : dx_fail_sys(err, e, "start", dx_docextractd_path());
+  e = dx_process_start(words, variables, -1, &pid);
+  free(config);
+  return e == 0 ? DX_OK : dx_fail_sys(err, e, "start", path);
 }
 
 /* docextractd listens shortly after it gets the lock, and holds the lock until
  * it has exited: another one that is started meanwhile finds it held, and
  * exits. */
 enum dx_code dx_docextractd_connect(const struct dx_config *config,
-                                    const char *config_path,
                                     struct dx_channel *ret_channel,
                                     struct dx_err *err)
 {
@@ -151,7 +129,7 @@ enum dx_code dx_docextractd_connect(const struct dx_config *config,
     if (dx_monotonic_ms() >= start_ms && dx_spool_daemon(dirfd) == 0) {
       code = check_may_start(dirfd, config->spool_dir, err);
       if (code == DX_OK)
-        code = start_docextractd(config_path, err);
+        code = start_docextractd(config->path, err);
       if (code != DX_OK)
         break;
       start_ms = dx_monotonic_ms() + START_AGAIN_MS;

@@ -21,9 +21,7 @@
 /* The program that is started. */
 const char *dx_docextractd_path(void);
 
-/* config_path: the file that `config` was read from. */
 enum dx_code dx_docextractd_connect(const struct dx_config *config,
-                                    const char *config_path,
                                     struct dx_channel *ret_channel,
                                     struct dx_err *err) DX_MUST_USE;
 

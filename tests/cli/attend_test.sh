@@ -120,7 +120,7 @@ has 'submit: a signal ends it, not the job' "$rc $(cat "$dir/err")" \
 is 'submit: the job stays' "$(ls "$spool/received" | wc -l)" 1
 
 new_spool
-play 'greet docextractd 999 9.0 1 service'
+play 'greet docextractd 999 9.0 service'
 dx submit "$dir/a.pdf"
 end_play
 has 'submit: another version is no reason to lose anything' "$rc $err" \

@@ -77,7 +77,7 @@ play() # docextractd of another version, for as long as needed
   local i
   stop_daemon
   : > "$dir/played.out"
-  for i in {1..99}; do printf 'greet docextractd 999 9.0 1 service\n\n'; done \
+  for i in {1..99}; do printf 'greet docextractd 999 9.0 service\n\n'; done \
     > "$dir/script"
   "$top/tests/cli/docextractd_played" "$spool" "$dir/script" "$dir/played" \
     > "$dir/played.out" &

@@ -193,11 +193,14 @@ start_daemon()
     give_up "docextractd starts: $(cat "$dir/daemon.new")"
 }
 
-# "ID HOW": the process that docextractd's greeting names; empty: none runs.
+# "ID HOW": docextractd's process, and its greeting; empty: none runs.
 greeting()
 {
-  perl -MIO::Socket::UNIX -e '$s = IO::Socket::UNIX->new($ARGV[0]) or exit;
-    $_ = <$s>; print join(" ", (split)[3, 4])' "$spool/docextractd.sock"
+  perl -MIO::Socket::UNIX -MSocket=SOL_SOCKET,SO_PEERCRED -e '
+    $s = IO::Socket::UNIX->new($ARGV[0]) or exit;
+    $_ = <$s>;
+    print join(" ", (unpack("I", getsockopt($s, SOL_SOCKET, SO_PEERCRED))),
+      (split)[3])' "$spool/docextractd.sock"
 }
 demanded() { greeting | sed -n 's/ demand$//p'; }
 end_demanded()

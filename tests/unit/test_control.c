@@ -150,8 +150,8 @@ static void client_is_greeted_and_its_lines_are_received(void **state)
 
   (void)state;
   control_turn(control);
-  (void)snprintf(greeting, sizeof(greeting), "docextractd %d %s %d hand\n",
-                 DX_CHANNEL_VERSION, PACKAGE_VERSION, (int)getpid());
+  (void)snprintf(greeting, sizeof(greeting), "docextractd %d %s hand\n",
+                 DX_CHANNEL_VERSION, PACKAGE_VERSION);
   assert_string_equal(heard(fd), greeting);
   assert_int_equal(control_clients(control), 1);
   say(control, fd, "hello default\n", 14);
@@ -537,13 +537,22 @@ static int lock(int dirfd)
   return fd >= 0 && fcntl(fd, F_SETLKW, &whole) == 0 ? fd : -1;
 }
 
+/* The process that listens at the other end. */
+static pid_t server_of(int fd)
+{
+  struct ucred peer = {0};
+  socklen_t len = sizeof(peer);
+
+  (void)getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len);
+  return peer.pid;
+}
+
 /* Starts many servers: clients connect to the one that holds the lock. */
 static int take_turns(void)
 {
-  char own[32], bytes[256];
+  char bytes[256];
   int i;
 
-  (void)snprintf(own, sizeof(own), " %d hand\n", (int)getpid());
   for (i = 0; i < 200; i++) {
     int held = lock(spool.dirfd), fd;
     struct control *control = control_new(&spool, DX_STARTED_HAND, &ops, &err);
@@ -553,11 +562,10 @@ static int take_turns(void)
       return 1;
     fd = dial();
     control_turn(control);
-    n = recv(fd, bytes, sizeof(bytes) - 1, MSG_DONTWAIT);
+    n = recv(fd, bytes, sizeof(bytes), MSG_DONTWAIT);
     if (n <= 0)
       return 2;
-    bytes[n] = '\0';
-    if (strstr(bytes, own) == NULL)
+    if (server_of(fd) != getpid())
       return 3;
     (void)close(fd);
     control_free(&control);
@@ -602,8 +610,7 @@ static void client_of_an_exiting_server_is_served_by_the_next(void **state)
     struct dx_message message;
 
     (void)close_range(3, ~0U, 0);
-    if (dx_docextractd_connect(&config, "/nonexistent", &channel, &err) !=
-            DX_OK ||
+    if (dx_docextractd_connect(&config, &channel, &err) != DX_OK ||
         dx_channel_send(&channel, &err, "seen") != DX_OK)
       _exit(1);
     _exit(dx_channel_await(&channel, 20000, &message, &err) != DX_OK ||
@@ -707,7 +714,7 @@ static struct dx_config demanded(char config_path[TEMP_DIR_BYTES + 16])
   (void)snprintf(config_path, TEMP_DIR_BYTES + 16, "%s/conf", dir);
   assert_int_equal(dx_fs_write(spool.dirfd, "conf", "", 0, 0600, false, &err),
                    DX_OK);
-  return (struct dx_config){.spool_dir = dir};
+  return (struct dx_config){.path = config_path, .spool_dir = dir};
 }
 
 /* Ends it, and waits until it has ended: then its lock is free. */
@@ -736,8 +743,7 @@ static void docextractd_inherits_nothing_from_its_starter(void **state)
   (void)setenv("CUPS_SERVER", "/run/cups.sock", 1);
   if (geteuid() == 0) /* not of a root who may have come by sudo */
     (void)unsetenv("CUPS_SERVER");
-  assert_int_equal(dx_docextractd_connect(&config, config_path, &channel, &err),
-                   DX_OK);
+  assert_int_equal(dx_docextractd_connect(&config, &channel, &err), DX_OK);
   assert_int_equal(channel.started, DX_STARTED_DEMAND);
   assert_int_equal(dx_channel_send(&channel, &err, "seen"), DX_OK);
   assert_int_equal(dx_channel_await(&channel, 20000, &message, &err), DX_OK);
@@ -767,9 +773,10 @@ static void concurrent_clients_start_one_docextractd(void **state)
   assert_int_equal(pipe(results), 0);
   for (i = 0; i < 8; i++)
     if (fork() == 0) {
-      if (dx_docextractd_connect(&config, config_path, &channel, &err) != DX_OK)
+      if (dx_docextractd_connect(&config, &channel, &err) != DX_OK)
         _exit(1);
-      _exit(write(results[1], &channel.pid, sizeof(pid)) != sizeof(pid));
+      pid = server_of(channel.fd);
+      _exit(write(results[1], &pid, sizeof(pid)) != sizeof(pid));
     }
   for (i = 0; i < 8; i++) {
     assert_true(wait(&status) > 0);
@@ -780,20 +787,17 @@ static void concurrent_clients_start_one_docextractd(void **state)
     assert_int_equal(read(results[0], &pid, sizeof(pid)), sizeof(pid));
     assert_int_equal(pid, served);
   }
-  assert_int_equal(dx_docextractd_connect(&config, config_path, &channel, &err),
-                   DX_OK);
+  assert_int_equal(dx_docextractd_connect(&config, &channel, &err), DX_OK);
   end_demanded(&channel);
   (void)close(results[0]);
   (void)close(results[1]);
 }
 
 static enum dx_code start_on_demand(const struct dx_config *config,
-                                    const char *config_path,
                                     struct dx_err *ret_err)
 {
   struct dx_channel channel;
-  enum dx_code code =
-      dx_docextractd_connect(config, config_path, &channel, ret_err);
+  enum dx_code code = dx_docextractd_connect(config, &channel, ret_err);
 
   dx_channel_close(&channel);
   return code;
@@ -808,7 +812,7 @@ static void failed_start_is_reported(void **state)
   if (dx_docextractd_is_unit(""))
     leave_out("remove docextractd.service");
   (void)setenv("DX_DOCEXTRACTD", "/nonexistent/docextractd", 1);
-  assert_int_equal(start_on_demand(&config, config_path, &err), DX_E_NOT_FOUND);
+  assert_int_equal(start_on_demand(&config, &err), DX_E_NOT_FOUND);
   assert_non_null(strstr(err.text, "/nonexistent/docextractd"));
 }
 
@@ -839,7 +843,7 @@ static void docextractd_is_not_started_while_the_lock_is_held(void **state)
   (void)close(held[1]);
   assert_int_equal(read(held[0], &byte, 1), 1);
   dx_clock_use(&clock);
-  assert_int_equal(start_on_demand(&config, config_path, &err), DX_E_BUSY);
+  assert_int_equal(start_on_demand(&config, &err), DX_E_BUSY);
   dx_clock_use(NULL);
   (void)close(end[1]);
   assert_int_equal(waitpid(child, NULL, 0), child);
@@ -858,7 +862,7 @@ static void only_the_owner_starts_docextractd(void **state)
   if (dx_docextractd_is_unit(""))
     leave_out("remove docextractd.service");
   assert_int_equal(fchown(spool.dirfd, 54321, 54321), 0);
-  assert_int_equal(start_on_demand(&config, config_path, &err), DX_E_ACCESS);
+  assert_int_equal(start_on_demand(&config, &err), DX_E_ACCESS);
   assert_non_null(strstr(err.text, "'user 54321'"));
   assert_int_equal(fchown(spool.dirfd, 0, 0), 0);
 }
