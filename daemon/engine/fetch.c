@@ -124,7 +124,7 @@ static enum dx_code fetch_done(struct call *call)
   if (code == DX_OK)
     code = fetch_check(call, c->id, &is_empty, &err);
   if (code == DX_OK) /* the journal write that follows fsyncs the directory */
-    code = dx_temp_publish(&call->sink, 0600, false, &err);
+    code = dx_temp_publish(&call->sink, 0600, DX_PUBLISH_OVER, &err);
   if (code != DX_OK) {
     engine_poll_failed(call, code, &err);
     return code;

@@ -189,11 +189,11 @@ enum dx_code dx_fs_rename_dir(int dirfd, const char *from, const char *to,
   return dx_fs_sync_parent(dirfd, to, err);
 }
 
-static int rename_temp(const struct dx_temp *temp, bool is_new)
+static int rename_temp(const struct dx_temp *temp, enum dx_publish how)
 {
   int dirfd = temp->dirfd;
 
-  if (is_new) {
+  if (how == DX_PUBLISH_NEW) {
     if (renameat2(dirfd, temp->temp_name, dirfd, temp->name,
                   RENAME_NOREPLACE) == 0)
       return 0;
@@ -208,13 +208,14 @@ static int rename_temp(const struct dx_temp *temp, bool is_new)
   return renameat(dirfd, temp->temp_name, dirfd, temp->name);
 }
 
-enum dx_code dx_temp_publish(struct dx_temp *temp, mode_t mode, bool is_new,
-                             struct dx_err *err)
+enum dx_code dx_temp_publish(struct dx_temp *temp, mode_t mode,
+                             enum dx_publish how, struct dx_err *err)
 {
-  const char *step = fchmod(temp->fd, mode) < 0      ? "set the mode of"
-                     : fsync(temp->fd) < 0           ? "fsync"
-                     : rename_temp(temp, is_new) < 0 ? "rename"
-                                                     : NULL;
+  bool is_durable = how != DX_PUBLISH_UNSYNCED;
+  const char *step = fchmod(temp->fd, mode) < 0          ? "set the mode of"
+                     : is_durable && fsync(temp->fd) < 0 ? "fsync"
+                     : rename_temp(temp, how) < 0        ? "rename"
+                                                         : NULL;
   int e = errno; /* before cleaning up can change it */
 
   if (step != NULL)
@@ -284,7 +285,7 @@ void dx_temp_sweep(int dirfd, int64_t min_age_ms)
 }
 
 enum dx_code dx_fs_write(int dirfd, const char *name, const void *bytes,
-                         size_t len, mode_t mode, bool is_new,
+                         size_t len, mode_t mode, enum dx_publish how,
                          struct dx_err *err)
 {
   struct dx_temp temp = DX_TEMP_NONE;
@@ -293,7 +294,7 @@ enum dx_code dx_fs_write(int dirfd, const char *name, const void *bytes,
   if (code == DX_OK)
     code = dx_fs_write_all(temp.fd, bytes, len, name, err);
   if (code == DX_OK)
-    code = dx_temp_publish(&temp, mode, is_new, err);
+    code = dx_temp_publish(&temp, mode, how, err);
   dx_temp_discard(&temp);
   return code;
 }
@@ -386,7 +387,7 @@ enum dx_code dx_fs_copy(int from_dirfd, const char *from, int to_dirfd,
   if (code == DX_OK)
     code = copy_bytes(fd, from, &temp, sha256, err);
   if (code == DX_OK)
-    code = dx_temp_publish(&temp, mode, true, err);
+    code = dx_temp_publish(&temp, mode, DX_PUBLISH_NEW, err);
   if (code == DX_OK)
     code = dx_fs_sync_name(to_dirfd, to, err);
   dx_temp_discard(&temp);

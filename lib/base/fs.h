@@ -62,13 +62,16 @@ enum dx_code dx_fs_sync_name(int dirfd, const char *name,
  * dx_temp_discard() may be called after both, and accepts one that was never
  * begun: `struct dx_temp t = DX_TEMP_NONE;`. dirfd is borrowed until the end.
  *
- * With `is_new`, nothing is replaced: E_EXISTS if the name exists.
- *
  * Once published, all processes see the new content, but until the caller
  * fsyncs the directory (dx_fs_sync_name()) a power failure leaves the old or
  * the new. After an error, the old file still exists, and no temporary one is
  * left.
  */
+enum dx_publish {
+  DX_PUBLISH_OVER,    /* replaces an existing file */
+  DX_PUBLISH_NEW,     /* replaces nothing: E_EXISTS if the name exists */
+  DX_PUBLISH_UNSYNCED /* replaces, without fsync: it may be lost, or empty */
+};
 #define DX_TEMP_NAME_BYTES 256
 struct dx_temp {
   int dirfd;
@@ -83,7 +86,8 @@ struct dx_temp {
 
 enum dx_code dx_temp_begin(struct dx_temp *temp, int dirfd, const char *name,
                            struct dx_err *err) DX_MUST_USE;
-enum dx_code dx_temp_publish(struct dx_temp *temp, mode_t mode, bool is_new,
+enum dx_code dx_temp_publish(struct dx_temp *temp, mode_t mode,
+                             enum dx_publish how,
                              struct dx_err *err) DX_MUST_USE;
 void dx_temp_discard(struct dx_temp *temp);
 
@@ -118,7 +122,7 @@ enum dx_code dx_fs_sync_parent(int dirfd, const char *path,
 /* Writes len bytes to dirfd/name with `mode`, completely or not at all, through
  * a struct dx_temp. */
 enum dx_code dx_fs_write(int dirfd, const char *name, const void *bytes,
-                         size_t len, mode_t mode, bool is_new,
+                         size_t len, mode_t mode, enum dx_publish how,
                          struct dx_err *err) DX_MUST_USE;
 
 /*

@@ -1,15 +1,11 @@
 /*
  * history.c - reads and replaces the files in SpoolDir/history, and defines the
- * format of a pause. Temporary names are fixed, so that killed processes leave
- * at most one temporary file for each file.
+ * format of a pause.
  */
 #include "lib/base/history.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "lib/base/buf.h"
 #include "lib/base/clock.h"
@@ -53,28 +49,21 @@ bool dx_history_read(int dirfd, const char *name, const char *version,
 void dx_history_write(int dirfd, const char *name, const char *version,
                       const void *value, size_t size)
 {
-  char temp[DX_HISTORY_NAME_BYTES + 1];
+  struct dx_buf content = {0};
   struct dx_err err;
   enum dx_code code;
-  int fd;
 
   if (dirfd < 0)
     return;
-  (void)snprintf(temp, sizeof(temp), ".%s", name);
-  fd = openat(dirfd, temp,
-              O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
-  code = fd < 0 ? dx_fs_fail(&err, errno, "create", dirfd, name)
-                : dx_fs_write_all(fd, version, strlen(version), name, &err);
-  if (code == DX_OK)
-    code = dx_fs_write_all(fd, value, size, name, &err);
-  if (code == DX_OK && renameat(dirfd, temp, dirfd, name) < 0)
-    code = dx_fs_fail(&err, errno, "rename", dirfd, name);
-  if (fd >= 0)
-    (void)close(fd);
-  if (code == DX_OK)
-    return;
-  (void)unlinkat(dirfd, temp, 0);
-  dx_log(DX_LOG_WARNING, "%s", err.text);
+  dx_buf_puts(&content, version);
+  dx_buf_add(&content, value, size);
+  code = dx_buf_ok(&content)
+             ? dx_fs_write(dirfd, name, content.data, content.len, 0600,
+                           DX_PUBLISH_UNSYNCED, &err)
+             : dx_fail_nomem(&err);
+  dx_buf_release(&content);
+  if (code != DX_OK)
+    dx_log(DX_LOG_WARNING, "%s", err.text);
 }
 
 /* ---- a pause ---- */

@@ -131,7 +131,7 @@ enum dx_code dx_job_publish(struct dx_job *job, struct dx_err *err)
   dx_job_put(job, &out, NULL);
   code = dx_buf_ok(&out.text)
              ? dx_fs_write(job->dirfd, JOURNAL_NAME, out.text.data,
-                           out.text.len, 0600, false, err)
+                           out.text.len, 0600, DX_PUBLISH_OVER, err)
              : dx_fail_nomem(err);
   dx_buf_release(&out.text);
   if (code == DX_OK)

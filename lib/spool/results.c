@@ -350,7 +350,8 @@ enum dx_code dx_manifest_deliver(const struct dx_submission *sub,
   } else {
     code = make_room(dirfd, name, &is_there, err);
     if (code == DX_OK)
-      code = dx_fs_write(dirfd, name, text, strlen(text), 0640, !is_there, err);
+      code = dx_fs_write(dirfd, name, text, strlen(text), 0640,
+                         is_there ? DX_PUBLISH_OVER : DX_PUBLISH_NEW, err);
     if (code == DX_OK)
       code = dx_fs_sync_name(dirfd, name, err);
     /* The manifest of an earlier attempt without a source is obsolete. Files of
