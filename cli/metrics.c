@@ -22,7 +22,7 @@ enum dx_code verb_metrics(struct cli *cli, struct dx_err *err)
   else if (code == DX_E_ACCESS && cli->config != NULL &&
            (in = dx_status_ask(cli->config->status_socket, "metrics",
                                &ignored)) != NULL &&
-           dx_status_text(in, DX_RESPONSE_MAX_BYTES, &text, &ignored) == DX_OK)
+           dx_status_bytes(in, DX_RESPONSE_MAX_BYTES, &text, &ignored) == DX_OK)
     code = DX_OK;
   if (in != NULL)
     (void)fclose(in);

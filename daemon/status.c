@@ -228,9 +228,18 @@ static enum dx_code open_result(const struct client *client,
   return DX_OK;
 }
 
-static enum dx_code put_result(struct client *client, struct dx_err *err)
+static void put_size(const struct client *client, int64_t bytes)
 {
   struct dx_json_out head = {0};
+
+  dx_json_open(&head, NULL, '{');
+  dx_json_put_int(&head, "bytes", bytes);
+  dx_json_close(&head, '}');
+  put_line(client, dx_buf_take(&head.text));
+}
+
+static enum dx_code put_result(struct client *client, struct dx_err *err)
+{
   struct dx_job *job = NULL;
   struct stat st = {0};
   off_t at = 0;
@@ -253,10 +262,7 @@ static enum dx_code put_result(struct client *client, struct dx_err *err)
                        ? "the result was moved or deleted by the program "
                          "that imports results"
                        : DX_SENTENCE_ADMIN "the result cannot be read");
-  dx_json_open(&head, NULL, '{');
-  dx_json_put_int(&head, "bytes", st.st_size);
-  dx_json_close(&head, '}');
-  put_line(client, dx_buf_take(&head.text));
+  put_size(client, st.st_size);
   while (at < st.st_size)
     if (sendfile(client->fd, fd, &at, (size_t)(st.st_size - at)) <= 0)
       _exit(1); /* it was truncated: so is the response */
@@ -275,8 +281,10 @@ static enum dx_code put_metrics(struct client *client, struct dx_err *err)
   code = dx_config_load(client->server->config_path, &config, err);
   if (code == DX_OK)
     code = dx_metrics_text(config, &client->server->spool, &out, err);
-  if (code == DX_OK)
+  if (code == DX_OK) {
+    put_size(client, (int64_t)out.len);
     put(client, dx_buf_text(&out), out.len);
+  }
   return code;
 }
 

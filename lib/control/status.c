@@ -18,8 +18,6 @@
 #include "lib/control/channel.h"
 #include "lib/spool/sentence.h"
 
-#define LINE_MAX_BYTES (2 * DX_JOURNAL_MAX_BYTES)
-
 /* ---- requests ---- */
 
 /* False: not the arguments of this request. */
@@ -235,46 +233,27 @@ static enum dx_code parse_line(const char *text, size_t len,
 enum dx_code dx_status_line(FILE *in, struct cJSON **ret_line,
                             struct dx_err *err)
 {
-  struct dx_buf text = {0};
   enum dx_code code = DX_OK;
-  int c;
+  char *text = NULL;
+  size_t room = 0;
+  ssize_t len = getline(&text, &room, in);
 
   *ret_line = NULL;
-  while ((c = getc_unlocked(in)) != EOF && c != '\n' &&
-         text.len < LINE_MAX_BYTES)
-    dx_buf_add(&text, &(char){(char)c}, 1);
-  if (text.failed)
-    code = dx_fail_nomem(err);
-  else if (c == '\n')
-    code = parse_line(dx_buf_text(&text), text.len, ret_line, err);
-  else if (c != EOF)
-    code =
-        dx_fail(err, DX_E_RESPONSE, 0, "docextractd sent an incomplete line");
-  else if (text.len > 0 || (ferror(in) && errno != ECONNRESET))
+  if (len > 0 && text[len - 1] == '\n')
+    code = parse_line(text, (size_t)len, ret_line, err);
+  else if (len > 0 || (ferror(in) && errno != ECONNRESET))
     code = fail_read(in, err);
-  dx_buf_release(&text);
+  free(text);
   return code;
-}
-
-/* Reads `size` bytes, or less at the end. */
-static size_t read_bytes(FILE *in, size_t size, struct dx_buf *ret_bytes)
-{
-  char bytes[16384];
-  size_t left = size, n;
-
-  while ((n = fread(bytes, 1, left < sizeof(bytes) ? left : sizeof(bytes),
-                    in)) > 0) {
-    dx_buf_add(ret_bytes, bytes, n);
-    left -= n;
-  }
-  return size - left;
 }
 
 enum dx_code dx_status_bytes(FILE *in, size_t limit, struct dx_buf *ret_bytes,
                              struct dx_err *err)
 {
+  char bytes[16384];
   struct cJSON *line;
   int64_t size = -1;
+  size_t n;
   enum dx_code code = dx_status_line(in, &line, err);
 
   if (code == DX_OK &&
@@ -282,32 +261,14 @@ enum dx_code dx_status_bytes(FILE *in, size_t limit, struct dx_buf *ret_bytes,
     code = dx_fail(err, DX_E_RESPONSE, 0,
                    "docextractd's response is not understood");
   else if (code == DX_OK && (uint64_t)size > limit)
-    code = dx_fail(err, DX_E_DAMAGED, 0, "the result is too large");
+    code = dx_fail(err, DX_E_DAMAGED, 0, "the response is too large");
   dx_json_free(&line);
-  if (code == DX_OK && read_bytes(in, (size_t)size, ret_bytes) < (size_t)size)
-    code = fail_read(in, err);
+  for (; code == DX_OK && size > 0; size -= (int64_t)n) {
+    n = (uint64_t)size < sizeof(bytes) ? (size_t)size : sizeof(bytes);
+    if (fread(bytes, n, 1, in) == 1)
+      dx_buf_add(ret_bytes, bytes, n);
+    else
+      code = fail_read(in, err);
+  }
   return code == DX_OK && ret_bytes->failed ? dx_fail_nomem(err) : code;
-}
-
-/* Only an error begins with a brace. */
-enum dx_code dx_status_text(FILE *in, size_t limit, struct dx_buf *ret_text,
-                            struct dx_err *err)
-{
-  struct cJSON *line = NULL;
-  int first = getc(in);
-  enum dx_code code = DX_OK;
-
-  if (first == EOF)
-    return fail_read(in, err);
-  (void)ungetc(first, in);
-  if (first == '{')
-    code = dx_status_line(in, &line, err);
-  dx_json_free(&line);
-  if (code != DX_OK)
-    return code;
-  if (read_bytes(in, limit + 1, ret_text) > limit)
-    return dx_fail(err, DX_E_RESPONSE, 0, "docextractd's response is too long");
-  if (ret_text->failed)
-    return dx_fail_nomem(err);
-  return ferror(in) || ret_text->len == 0 ? fail_read(in, err) : DX_OK;
 }

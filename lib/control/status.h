@@ -33,8 +33,8 @@
  *                   repeated: key, submission, and ended_at together identify
  *                   an end. A client that reconnects sends the last ended_at
  *                   minus one minute.
- *   metrics         The text of `docextract metrics`, which does not begin with
- *                   a brace.
+ *   metrics         The text of `docextract metrics`: {"bytes":N}, then N
+ * bytes.
  *
  * Then the server closes. If a request is refused or fails, the response is one
  * line, {"error":CODE,"message":TEXT}, with a code of lib/base/err.h: E_ARG
@@ -98,8 +98,8 @@ enum dx_code dx_status_read_job(const struct cJSON *line,
 
 /*
  * The client. Calling sequence: dx_status_ask(); dx_status_line() until it
- * returns NULL without an error, or dx_status_bytes() for `show` and
- * dx_status_text() for `metrics`; fclose().
+ * returns NULL without an error, or dx_status_bytes() for `show` and `metrics`;
+ * fclose().
  *
  * Errors: E_NOT_FOUND if docextractd does not run or has no socket, with a
  * sentence for an ordinary user; E_NOT_YET after DX_STATUS_REPLY_MS without a
@@ -117,12 +117,9 @@ FILE *dx_status_ask(const char *path, const char *request, struct dx_err *err);
 enum dx_code dx_status_line(FILE *in, struct cJSON **ret_line,
                             struct dx_err *err) DX_MUST_USE;
 
-/* Reads the result of `show`. E_DAMAGED if it is longer than limit. */
+/* Reads the bytes of `show` or `metrics`. E_DAMAGED if there are more than
+ * limit. */
 enum dx_code dx_status_bytes(FILE *in, size_t limit, struct dx_buf *ret_bytes,
                              struct dx_err *err) DX_MUST_USE;
-
-/* Reads the response to `metrics`. E_RESPONSE if it is longer than limit. */
-enum dx_code dx_status_text(FILE *in, size_t limit, struct dx_buf *ret_text,
-                            struct dx_err *err) DX_MUST_USE;
 
 #endif

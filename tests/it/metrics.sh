@@ -125,12 +125,15 @@ is "$t: the jobs" "$(sum jobs)" 2
 t='the status socket'
 socket=$(dx config | awk '$1 == "StatusSocket" { print $2 }')
 /usr/bin/python3 - "$socket" > "$dir/metrics" << 'EOF'
-import socket, sys
+import json, socket, sys
 with socket.socket(socket.AF_UNIX) as s:
     s.connect(sys.argv[1])
     s.sendall(b"metrics\n")
-    while chunk := s.recv(65536):
-        sys.stdout.write(chunk.decode())
+    response = s.makefile("rb")
+    size = json.loads(response.readline())["bytes"]
+    text = response.read()
+    assert len(text) == size
+    sys.stdout.write(text.decode())
 EOF
 is "$t: the format" "$(format_errors "$dir/metrics")" ''
 is "$t: the same" "$(sum jobs) $(value daemon_up)" '2 1'
