@@ -85,10 +85,8 @@ enum dx_code cli_read_job(struct cli *cli, const char *name,
 {
   const struct cJSON *line = cli->job; /* usually */
 
-  if (!cli->asks && dx_is_key(name))
-    return dx_spool_load(&cli->spool, name, ret_job, err);
   if (!cli->asks)
-    return dx_spool_load_received(&cli->spool, name, ret_job, err);
+    return dx_spool_load(&cli->spool, name, ret_job, err);
   if (line == NULL || strcmp(spool_key_of(line), name) != 0)
     line = dx_json_first(cli->jobs);
   while (line != NULL && strcmp(spool_key_of(line), name) != 0)

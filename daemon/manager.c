@@ -279,7 +279,7 @@ static enum dx_code merge(struct manager *manager, struct dx_job **receipt,
     managed->is_new = !dx_job_is_final(managed->job);
     attend_picked_up(manager, managed);
   }
-  if (code != DX_OK && code != DX_E_CHANGED && code != DX_E_BUSY) {
+  if (code != DX_OK && code != DX_E_CHANGED) {
     manager_drop(manager, managed);
     dx_job_free(receipt);
   } else if (manager_drive(manager, managed, &drive_err) != DX_OK) {
@@ -307,8 +307,7 @@ enum dx_code manager_pick_up(struct manager *manager, const char *name,
   bool is_refused;
   int64_t again_ms;
   struct dx_err why;
-  enum dx_code code =
-      dx_spool_load_received(manager->spool, name, &receipt, err);
+  enum dx_code code = dx_spool_load(manager->spool, name, &receipt, err);
 
   if (code == DX_E_NOT_FOUND)
     return code;

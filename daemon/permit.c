@@ -68,13 +68,14 @@ static enum dx_permission decide(struct managed *managed, enum dx_answer answer,
   struct dx_job *job = managed->job;
   int64_t now = dx_wall_ms();
   bool gone = dx_cupsd_is_gone(job->print.cupsd);
-  struct dx_permission_facts facts;
+  struct dx_permission_facts facts = {
+      .answer = answer, .cupsd_gone = gone, .now_ms = now};
   enum dx_permission permission;
 
   if (dx_print_learn(&job->print, answer, gone, now))
     job->dirty = true;
-  facts = dx_print_facts(&job->print, answer, gone, now);
-  facts.backend = backend;
+  facts.print = job->print;
+  facts.print.backend = backend;
   permission = dx_permission(&facts);
   set_undecided(managed, permission == DX_MAY_ASK);
   dx_log(DX_LOG_DEBUG, "job %s: cupsd: %s, backend: %s: %s", job->key,
@@ -103,7 +104,7 @@ enum dx_permission permit_ask(struct manager *manager, struct managed *managed)
   enum dx_permission permission = DX_MAY_ASK;
   enum dx_backend backend = job->print.backend;
   enum dx_answer answer = DX_ANSWER_NOT_ASKED;
-  struct dx_permission_facts facts;
+  struct dx_permission_facts facts = {.print = job->print};
 
   if (backend == DX_BACKEND_NONE)
     return DX_MAY_SEND;
@@ -118,9 +119,8 @@ enum dx_permission permit_ask(struct manager *manager, struct managed *managed)
     }
     backend = DX_BACKEND_BROKEN;
   }
-  facts = dx_print_facts(&job->print, answer,
-                         dx_cupsd_is_gone(job->print.cupsd), dx_wall_ms());
-  facts.backend = backend;
+  facts.print.backend = backend;
+  facts.cupsd_gone = dx_cupsd_is_gone(job->print.cupsd);
   if (dx_permission_needs_answer(&facts)) {
     if (managed->asked_ms == 0)
       managed->asked_ms = dx_monotonic_ms();

@@ -185,10 +185,8 @@ static enum dx_code verb_cancel(struct session *session, const char *key,
   if (code == DX_E_DAMAGED ||
       (code == DX_E_NOT_FOUND &&
        dx_spool_has_receipt(manager->spool, key, name))) {
-    if (code == DX_E_DAMAGED)
-      code = dx_spool_set_aside(manager->spool, "jobs", key, err);
-    else
-      code = dx_spool_set_aside(manager->spool, "received", name, err);
+    code = dx_spool_set_aside(manager->spool, code == DX_E_DAMAGED ? key : name,
+                              err);
     if (code == DX_E_JOB) /* it is not damaged */
       (void)dx_fail(err, code, 0,
                     "job %.32s has not been picked up yet, usually because the "

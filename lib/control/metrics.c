@@ -66,9 +66,7 @@ static enum dx_code count_stored(void *ctx, enum dx_spool_part part,
     r->finished++;
     return DX_OK;
   }
-  code = part == DX_SPOOL_JOBS
-             ? dx_spool_load(r->spool, name, &job, NULL)
-             : dx_spool_load_received(r->spool, name, &job, NULL);
+  code = dx_spool_load(r->spool, name, &job, NULL);
   r->damaged += code == DX_E_DAMAGED;
   if (code != DX_OK)
     return DX_OK;

@@ -24,8 +24,6 @@ bool dx_merge_must_stay(const struct dx_merge_facts *facts)
 
 enum dx_merge_action dx_merge_plan(const struct dx_merge_facts *facts)
 {
-  if (facts->known && facts->busy)
-    return DX_MERGE_BUSY;
   if (!dx_merge_must_stay(facts))
     return DX_MERGE_TAKE;
   if (!facts->same_places || !facts->same_content)
@@ -132,7 +130,6 @@ static struct dx_merge_facts facts_of(const struct dx_job *old,
   if (before == NULL)
     return facts;
   facts.state = before->state;
-  facts.busy = old->drive != NULL;
   facts.verify = dx_submission_needs_verify(before);
   facts.uploaded = is_uploaded(before);
   facts.same_places = now != NULL && has_same_places(before, now);
@@ -152,8 +149,6 @@ static enum dx_code check(struct dx_job *old, struct dx_job *fresh,
     struct dx_submission *now = begins_at(fresh, before->files[0].document);
     struct dx_merge_facts facts = facts_of(old, before, fresh, now);
 
-    if (facts.busy)
-      return dx_fail(err, DX_E_BUSY, 0, "a document is in progress");
     if (dx_merge_plan(&facts) != DX_MERGE_CHANGED)
       continue;
     if (facts.same_places)
@@ -330,7 +325,7 @@ enum dx_code dx_job_merge(struct dx_spool *spool, struct dx_job *old,
     if (code == DX_OK) { /* reload its own entries */
       memcpy(path, (*fresh)->path, sizeof(path));
       dx_job_free(fresh);
-      code = dx_spool_load_received(spool, strchr(path, '/') + 1, fresh, err);
+      code = dx_spool_load(spool, strchr(path, '/') + 1, fresh, err);
     }
   }
   if (code == DX_OK)

@@ -17,7 +17,6 @@ enum dx_merge_action {
   DX_MERGE_KEEP,    /* extracted, or its source is still polled */
   DX_MERGE_VERIFY,  /* keep, and poll its source before sending again */
   DX_MERGE_CHANGED, /* not the documents that were sent: no merge */
-  DX_MERGE_BUSY,    /* a call of it is in progress: no merge yet */
   DX_MERGE_ACTION_COUNT
 };
 
@@ -26,7 +25,6 @@ enum dx_merge_action {
 struct dx_merge_facts {
   bool known;          /* the job has it; if not, ignore the rest */
   enum dx_state state; /* of the job's */
-  bool busy;           /* a call of it is in progress */
   bool verify;         /* failed or expired after an upload, not by cancel */
   bool uploaded;       /* a byte of it may have left */
   bool same_places;    /* it has the same places */
@@ -66,8 +64,8 @@ bool dx_merge_takes_bytes(const struct dx_merge_facts *facts,
  * If a merge fails, repeat it before driving the job: its documents may differ
  * from its journal.
  *
- * E_CHANGED: not the documents that were sent; E_BUSY: call dx_engine_remove()
- * first. Both change nothing. After any other error, free and load both again.
+ * E_CHANGED: not the documents that were sent; nothing is changed. After any
+ * other error, free and load both again.
  */
 enum dx_code dx_job_merge(struct dx_spool *spool, struct dx_job *old,
                           struct dx_job **fresh,

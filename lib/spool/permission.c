@@ -49,27 +49,27 @@ static bool is_unclear(enum dx_answer answer)
 
 static int row_of(const struct dx_permission_facts *facts)
 {
-  if (is_unclear(facts->answer) && facts->final == DX_FINAL_CANCELED)
+  if (is_unclear(facts->answer) && facts->print.final == DX_FINAL_CANCELED)
     return ROW_SILENT;
   if (facts->answer != DX_ANSWER_UNKNOWN)
     return (int)facts->answer;
-  if (facts->final == DX_FINAL_CANCELED)
+  if (facts->print.final == DX_FINAL_CANCELED)
     return DX_ANSWER_CANCELED;
-  if (facts->final == DX_FINAL_OVER)
+  if (facts->print.final == DX_FINAL_OVER)
     return DX_ANSWER_OVER;
-  return facts->cupsd_gone && !facts->known_later ? ROW_LOST
-                                                  : DX_ANSWER_UNKNOWN;
+  return facts->cupsd_gone && !facts->print.known_later ? ROW_LOST
+                                                        : DX_ANSWER_UNKNOWN;
 }
 
 bool dx_permission_needs_answer(const struct dx_permission_facts *facts)
 {
-  switch (facts->backend) {
+  switch (facts->print.backend) {
   case DX_BACKEND_NONE:
     return false;
   case DX_BACKEND_ATTENDS:
     return facts->cupsd_gone;
   case DX_BACKEND_LEFT:
-    return facts->final != DX_FINAL_OVER;
+    return facts->print.final != DX_FINAL_OVER;
   default:
     return true;
   }
@@ -86,35 +86,22 @@ enum dx_permission dx_permission(const struct dx_permission_facts *facts)
 {
   enum dx_permission may;
 
-  if (facts->backend == DX_BACKEND_LEFT && facts->final == DX_FINAL_OVER)
+  if (facts->print.backend == DX_BACKEND_LEFT &&
+      facts->print.final == DX_FINAL_OVER)
     return DX_MAY_SEND;
   if (facts->answer == DX_ANSWER_NOT_ASKED)
     return dx_permission_needs_answer(facts) ? DX_MAY_WAIT : DX_MAY_SEND;
-  if (facts->decided && !is_withdrawn(facts->answer))
+  if (facts->print.decided && !is_withdrawn(facts->answer))
     return DX_MAY_SEND;
-  may = table[row_of(facts)][facts->backend];
+  may = table[row_of(facts)][facts->print.backend];
   if (may == DX_MAY_WAIT && is_unclear(facts->answer) &&
-      facts->unclear_for_ms >= DX_UNCLEAR_LIMIT_MS)
+      facts->print.unclear_ms != 0 &&
+      facts->now_ms - facts->print.unclear_ms >= DX_UNCLEAR_LIMIT_MS)
     return DX_MAY_ASK;
   return may;
 }
 
 /* ---- what is remembered ---- */
-
-struct dx_permission_facts dx_print_facts(const struct dx_print *print,
-                                          enum dx_answer answer,
-                                          bool cupsd_gone, int64_t now_ms)
-{
-  return (struct dx_permission_facts){
-      .answer = answer,
-      .backend = print->backend,
-      .final = print->final,
-      .cupsd_gone = cupsd_gone,
-      .known_later = print->known_later,
-      .decided = print->decided,
-      .unclear_for_ms = print->unclear_ms == 0 ? 0 : now_ms - print->unclear_ms,
-  };
-}
 
 /* The last final answer, including this one. */
 static enum dx_final final_after(const struct dx_print *print,

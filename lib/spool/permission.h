@@ -71,15 +71,11 @@ struct dx_print {
 enum dx_permission { DX_PERMISSIONS(DX_NAME_OF_ROW) };
 
 struct dx_permission_facts {
+  /* The backend is BROKEN if it attends and does not answer now. */
+  struct dx_print print;
   enum dx_answer answer;
-  /* If it attends: BROKEN if it does not answer now, ENDED if it reports
-   * SIGTERM. */
-  enum dx_backend backend;
-  enum dx_final final;
-  bool cupsd_gone;  /* the cupsd that started the run no longer runs */
-  bool known_later; /* a later cupsd has known the job */
-  bool decided;     /* the administrator decided to send */
-  int64_t unclear_for_ms;
+  bool cupsd_gone; /* the cupsd that started the run no longer runs */
+  int64_t now_ms;  /* wall clock */
 };
 
 /* Pure. */
@@ -89,11 +85,6 @@ enum dx_permission dx_permission(const struct dx_permission_facts *facts);
  * without a print job. Permanently false once the backend has left and the
  * print job was over. */
 bool dx_permission_needs_answer(const struct dx_permission_facts *facts);
-
-/* The facts of a print job at the time `now_ms` (wall clock). */
-struct dx_permission_facts dx_print_facts(const struct dx_print *print,
-                                          enum dx_answer answer,
-                                          bool cupsd_gone, int64_t now_ms);
 
 /*
  * Stores the parts of an answer that must be journaled. A final answer applies

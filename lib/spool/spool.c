@@ -400,16 +400,18 @@ static enum dx_code load_anywhere(struct dx_spool *spool, const char *key,
   return code;
 }
 
-enum dx_code dx_spool_load(struct dx_spool *spool, const char *key,
+enum dx_code dx_spool_load(struct dx_spool *spool, const char *name,
                            struct dx_job **ret_job, struct dx_err *err)
 {
   char other[DX_KEY_BYTES];
   enum dx_code code;
 
-  if (!dx_is_key(key))
+  if (dx_is_receipt_name(name))
+    return load_at(spool, "received", name, ret_job, err);
+  if (!dx_is_key(name))
     return not_found(err);
-  code = load_anywhere(spool, key, ret_job, err);
-  if (code == DX_E_NOT_FOUND && dx_spool_resolve(spool, key, other))
+  code = load_anywhere(spool, name, ret_job, err);
+  if (code == DX_E_NOT_FOUND && dx_spool_resolve(spool, name, other))
     code = load_anywhere(spool, other, ret_job, err);
   return code;
 }
@@ -440,26 +442,18 @@ bool dx_spool_has_receipt(struct dx_spool *spool, const char *key,
   return is_there;
 }
 
-enum dx_code dx_spool_load_received(struct dx_spool *spool, const char *name,
-                                    struct dx_job **ret_job, struct dx_err *err)
+enum dx_code dx_spool_set_aside(struct dx_spool *spool, const char *name,
+                                struct dx_err *err)
 {
-  return dx_is_receipt_name(name)
-             ? load_at(spool, "received", name, ret_job, err)
-             : not_found(err);
-}
-
-enum dx_code dx_spool_set_aside(struct dx_spool *spool, const char *parent,
-                                const char *name, struct dx_err *err)
-{
+  const char *parent = dx_is_receipt_name(name)     ? "received"
+                       : is_in(spool, "jobs", name) ? "jobs"
+                                                    : "finished";
   char from[DX_JOB_PATH_BYTES], to[DX_JOB_PATH_BYTES + 32];
   int64_t now_ms = dx_wall_ms();
   struct dx_job *job = NULL;
   enum dx_code code;
 
-  if (strcmp(parent, "received") == 0
-          ? !dx_is_receipt_name(name)
-          : (strcmp(parent, "jobs") != 0 && strcmp(parent, "finished") != 0) ||
-                !dx_is_key(name))
+  if (!dx_is_receipt_name(name) && !dx_is_key(name))
     return not_found(err);
   code = load_at(spool, parent, name, &job, err);
   dx_job_free(&job);

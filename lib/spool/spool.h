@@ -107,17 +107,13 @@ bool dx_spool_resolve(const struct dx_spool *spool, const char *name,
                       char key[DX_KEY_BYTES]);
 
 /*
- * Reads the journal of job `key`, finished or not, or of the receipt `name`.
- * `key` may be that of any print job of the job.
- * E_NOT_FOUND; E_DAMAGED, and nothing is moved: an unreadable journal is never
- * replaced.
+ * Reads the journal of a job, finished or not, or of a receipt. name: that of
+ * the receipt, or the key of any print job of the job. E_NOT_FOUND; E_DAMAGED,
+ * and nothing is moved: an unreadable journal is never replaced.
  */
-enum dx_code dx_spool_load(struct dx_spool *spool, const char *key,
+enum dx_code dx_spool_load(struct dx_spool *spool, const char *name,
                            struct dx_job **ret_job,
                            struct dx_err *err) DX_MUST_USE;
-enum dx_code dx_spool_load_received(struct dx_spool *spool, const char *name,
-                                    struct dx_job **ret_job,
-                                    struct dx_err *err) DX_MUST_USE;
 
 /* Whether dx_spool_load() finds the job; whether the job has a receipt that is
  * not picked up yet, with its name. For docextractd, which moves both. */
@@ -203,12 +199,10 @@ void dx_spool_sweep_incoming(struct dx_spool *spool);
 void dx_spool_sweep_aliases(struct dx_spool *spool, int64_t until_ms);
 
 /*
- * Moves an unreadable job to damaged/, on request of a user: `name` below
- * `parent`, which is "jobs", "finished", or "received". E_NOT_FOUND; E_JOB if
- * it can be read.
+ * Moves an unreadable job or receipt to damaged/, on request of a user.
+ * E_NOT_FOUND; E_JOB if it can be read.
  */
-enum dx_code dx_spool_set_aside(struct dx_spool *spool, const char *parent,
-                                const char *name,
+enum dx_code dx_spool_set_aside(struct dx_spool *spool, const char *name,
                                 struct dx_err *err) DX_MUST_USE;
 
 #endif

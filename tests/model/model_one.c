@@ -704,14 +704,14 @@ static void ask(struct state s)
   struct dx_print print = print_of(&s.seen);
   enum dx_backend column = column_of(&s);
   enum dx_answer answer = DX_ANSWER_NOT_ASKED;
-  struct dx_permission_facts facts;
+  struct dx_permission_facts facts = {.cupsd_gone = s.seen.gone, .now_ms = 1};
 
   if (memcmp(&s.seen, &s.durable, sizeof(s.seen)) != 0) {
     save(s);
     return;
   }
-  facts = dx_print_facts(&print, answer, s.seen.gone, 1);
-  facts.backend = column;
+  facts.print = print;
+  facts.print.backend = column;
   if (dx_permission_needs_answer(&facts)) {
     answer = answer_of(&s);
     s.told_once |= is_withdrawal(answer);
@@ -722,10 +722,13 @@ static void ask(struct state s)
       return;
     }
   }
-  facts = dx_print_facts(&print, answer, s.seen.gone, 1);
-  facts.backend = column;
-  facts.unclear_for_ms =
-      s.seen.unclear == UNCLEAR_FOR_A_DAY ? DX_UNCLEAR_LIMIT_MS : 0;
+  facts.print = print;
+  facts.print.backend = column;
+  facts.answer = answer;
+  if (s.seen.unclear == UNCLEAR_FOR_A_DAY) {
+    facts.print.unclear_ms = 1;
+    facts.now_ms = 1 + DX_UNCLEAR_LIMIT_MS;
+  }
   switch (rules.permission(&facts)) {
   case DX_MAY_SEND:
     s.seen.undecided = 0;
@@ -1100,7 +1103,7 @@ static enum dx_permission forgets_final(const struct dx_permission_facts *facts)
 {
   struct dx_permission_facts without = *facts;
 
-  without.final = DX_FINAL_NONE;
+  without.print.final = DX_FINAL_NONE;
   return dx_permission(&without);
 }
 
@@ -1138,7 +1141,7 @@ static enum dx_merge_action does_not_verify(const struct dx_merge_facts *facts)
 
 static enum dx_merge_action waits_for_state(const struct dx_merge_facts *facts)
 {
-  return facts->known && dx_state_is_sent(facts->state) ? DX_MERGE_BUSY
+  return facts->known && dx_state_is_sent(facts->state) ? DX_MERGE_ACTION_COUNT
                                                         : dx_merge_plan(facts);
 }
 

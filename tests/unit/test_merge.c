@@ -37,7 +37,7 @@ static enum dx_merge_action plan(struct dx_merge_facts facts)
 
 static void new_document_is_added(void **state)
 {
-  struct dx_merge_facts facts = {.known = false, .busy = true};
+  struct dx_merge_facts facts = {.known = false};
 
   (void)state;
   assert_int_equal(dx_merge_plan(&facts), DX_MERGE_TAKE);
@@ -106,20 +106,6 @@ static void test_registered_only(void **state)
   facts.same_content = false;
   assert_int_equal(dx_merge_plan(&facts), DX_MERGE_TAKE);
   assert_false(dx_merge_must_stay(&facts));
-}
-
-static void test_busy(void **state)
-{
-  int i;
-
-  (void)state;
-  for (i = 0; i < DX_ST_COUNT; i++) {
-    struct dx_merge_facts facts = in_state((enum dx_state)i);
-
-    facts.busy = true;
-    facts.same_content = false;
-    assert_int_equal(dx_merge_plan(&facts), DX_MERGE_BUSY);
-  }
 }
 
 static bool takes(struct dx_merge_facts facts, bool here, bool came, bool equal)
@@ -276,7 +262,7 @@ static struct dx_job *receipt(void)
 
   assert_non_null(name);
   if (*name != '\0')
-    assert_int_equal(dx_spool_load_received(&spool, name, &job, &err), DX_OK);
+    assert_int_equal(dx_spool_load(&spool, name, &job, &err), DX_OK);
   free(name);
   return job;
 }
@@ -740,7 +726,6 @@ int main(void)
       cmocka_unit_test(test_verify),
       cmocka_unit_test(test_changed),
       cmocka_unit_test(test_registered_only),
-      cmocka_unit_test(test_busy),
       cmocka_unit_test(test_bytes),
       cmocka_unit_test_setup_teardown(test_released, start, stop),
       cmocka_unit_test_setup_teardown(test_killed_at_every_step, start, stop),

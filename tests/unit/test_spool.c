@@ -185,8 +185,7 @@ static struct dx_job *receipt(void)
   struct dx_job *job = NULL;
 
   assert_true(receipts() > 0);
-  assert_int_equal(dx_spool_load_received(&spool, receipt_name, &job, &err),
-                   DX_OK);
+  assert_int_equal(dx_spool_load(&spool, receipt_name, &job, &err), DX_OK);
   return job;
 }
 
@@ -716,19 +715,14 @@ static void unreadable_job_stays_until_it_is_moved(void **state)
       else
         assert_int_equal(unlinkat(job->dirfd, "job.json", 0), 0);
       dx_job_free(&job);
-      assert_int_equal(k == 2
-                           ? dx_spool_load_received(&spool, name, &none, &err)
-                           : dx_spool_load(&spool, name, &none, &err),
-                       DX_E_DAMAGED);
+      assert_int_equal(dx_spool_load(&spool, name, &none, &err), DX_E_DAMAGED);
       assert_null(none);
       assert_true(there_is(path));
       assert_int_equal(dx_spool_count_damaged(&spool), moved);
-      assert_int_equal(dx_spool_set_aside(&spool, parents[k], name, &err),
-                       DX_OK);
+      assert_int_equal(dx_spool_set_aside(&spool, name, &err), DX_OK);
       assert_false(there_is(path));
       assert_int_equal(dx_spool_count_damaged(&spool), ++moved);
-      assert_int_equal(dx_spool_set_aside(&spool, parents[k], name, &err),
-                       DX_E_NOT_FOUND);
+      assert_int_equal(dx_spool_set_aside(&spool, name, &err), DX_E_NOT_FOUND);
     }
 }
 
@@ -749,7 +743,7 @@ static void jobs_can_be_moved_to_damaged_in_the_same_millisecond(void **state)
     dx_job_free(&job);
     damage("jobs/" KEY, "");
     dx_clock_use(&stopped);
-    assert_int_equal(dx_spool_set_aside(&spool, "jobs", KEY, &err), DX_OK);
+    assert_int_equal(dx_spool_set_aside(&spool, KEY, &err), DX_OK);
     dx_clock_use(NULL);
   }
   assert_int_equal(dx_spool_count_damaged(&spool), 3);
@@ -760,13 +754,8 @@ static void only_damaged_jobs_can_be_moved_to_damaged(void **state)
   struct dx_job *job = pick_up("D", false);
 
   (void)state;
-  assert_int_equal(dx_spool_set_aside(&spool, "jobs", KEY, &err), DX_E_JOB);
-  assert_int_equal(dx_spool_set_aside(&spool, "finished", KEY, &err),
-                   DX_E_NOT_FOUND);
-  assert_int_equal(dx_spool_set_aside(&spool, "jobs", "../jobs", &err),
-                   DX_E_NOT_FOUND);
-  assert_int_equal(dx_spool_set_aside(&spool, "damaged", KEY, &err),
-                   DX_E_NOT_FOUND);
+  assert_int_equal(dx_spool_set_aside(&spool, KEY, &err), DX_E_JOB);
+  assert_int_equal(dx_spool_set_aside(&spool, "../jobs", &err), DX_E_NOT_FOUND);
   assert_true(there_is("jobs/" KEY));
   dx_job_free(&job);
 }
@@ -783,7 +772,7 @@ static void journal_of_another_job_is_damaged(void **state)
   assert_int_equal(dx_spool_load(&spool, other + 5, &job, &err), DX_E_DAMAGED);
   assert_int_equal(
       renameat(spool.dirfd, other, spool.dirfd, "received/" KEY "." RUN), 0);
-  assert_int_equal(dx_spool_load_received(&spool, KEY "." RUN, &job, &err),
+  assert_int_equal(dx_spool_load(&spool, KEY "." RUN, &job, &err),
                    DX_E_DAMAGED);
 }
 
@@ -804,8 +793,7 @@ static void link_is_not_a_job(void **state)
   assert_int_equal(unlinkat(spool.dirfd, "jobs/" KEY, 0), 0);
   assert_int_equal(
       symlinkat(receipt_name, spool.dirfd, "received/" KEY "." RUN), 0);
-  assert_int_not_equal(dx_spool_load_received(&spool, KEY "." RUN, &job, &err),
-                       DX_OK);
+  assert_int_not_equal(dx_spool_load(&spool, KEY "." RUN, &job, &err), DX_OK);
   assert_null(job);
 }
 
@@ -836,12 +824,9 @@ static void invalid_name_is_not_a_job(void **state)
   size_t i;
 
   (void)state;
-  for (i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+  for (i = 0; i < sizeof(names) / sizeof(names[0]); i++)
     assert_int_equal(dx_spool_load(&spool, names[i], &none, &err),
                      DX_E_NOT_FOUND);
-    assert_int_equal(dx_spool_load_received(&spool, names[i], &none, &err),
-                     DX_E_NOT_FOUND);
-  }
   dx_job_free(&job);
 }
 

@@ -125,7 +125,7 @@ static struct dx_job *make(void)
   dx_job_free(&job);
   name = dx_spool_names(&spool, DX_SPOOL_RECEIVED, &err);
   assert_non_null(name);
-  assert_int_equal(dx_spool_load_received(&spool, name, &job, &err), DX_OK);
+  assert_int_equal(dx_spool_load(&spool, name, &job, &err), DX_OK);
   free(name);
   assert_int_equal(dx_spool_pick_up(&spool, job, &err), DX_OK);
   return job;
