@@ -24,6 +24,7 @@
 #include "lib/base/user.h"
 #include "lib/config/config.h"
 #include "lib/control/channel.h"
+#include "lib/print/print_job.h"
 #include "lib/spool/job.h"
 #include "lib/spool/spool.h"
 #include "lib/spool/transfer.h"
@@ -278,13 +279,8 @@ void result_end_page(void);
 
 /* The queues of cupsd that print to our backend. */
 struct queue {
-  char name[128];    /* chosen by the administrator */
-  bool is_ours;      /* always true in the list */
-  char service[72];  /* from its device URI; "" if there is none */
-  char reasons[256]; /* keywords, separated by blanks */
-  const char *state; /* "idle", "processing", "stopped"; static memory */
-  bool accepting;
-  int jobs;
+  struct dx_queue is;
+  char service[128]; /* from its device URI; may be invalid */
 };
 
 struct queues {
@@ -292,7 +288,7 @@ struct queues {
   size_t count;
 };
 
-/* Blocking: at most a few seconds. E_NET if cupsd does not respond; E_NOMEM. */
+/* Blocking: at most a few seconds. E_NET if cupsd does not respond. */
 enum dx_code cupsd_queues(struct queues *ret_queues,
                           struct dx_err *err) DX_MUST_USE;
 

@@ -27,9 +27,9 @@ static void config_print_queues(void *ctx, const struct dx_service *service,
 
   for (i = 0; i < queues->count; i++)
     if (strcmp(queues->list[i].service, service->name) == 0 &&
-        dx_utf8_is_plain(queues->list[i].name))
+        dx_utf8_is_plain(queues->list[i].is.name))
       fprintf(out, "  # used by queue %s, device URI docextract://%s\n",
-              queues->list[i].name, service->name);
+              queues->list[i].is.name, service->name);
 }
 
 /* Returns the number of queues that print to a section that does not exist. */
@@ -42,13 +42,13 @@ static size_t config_warn_of_queues(const struct cli *cli,
     const struct queue *queue = &queues->list[i];
 
     if (dx_config_service(cli->config, queue->service) != NULL ||
-        !dx_utf8_is_plain(queue->name) || !dx_utf8_is_plain(queue->service))
+        !dx_utf8_is_plain(queue->is.name) || !dx_utf8_is_plain(queue->service))
       continue;
     fprintf(stderr,
             "warning: queue '%s' prints to docextract://%s, which is not a "
             "section of '%s'; add it, or change the queue: lpadmin -p %s -v "
             "docextract://%s\n",
-            queue->name, queue->service, cli->config->path, queue->name,
+            queue->is.name, queue->service, cli->config->path, queue->is.name,
             cli->config->services[0].name);
     count++;
   }

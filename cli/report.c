@@ -129,14 +129,15 @@ static void report_print_queues(const struct cli *cli)
     const struct dx_service *service =
         config != NULL ? dx_config_service(config, queue->service) : NULL;
 
-    printf("  queue %zu: %s, %s, %d job%s", i + 1, queue->state,
-           queue->accepting ? "accepting" : "rejecting", queue->jobs,
-           queue->jobs == 1 ? "" : "s");
+    printf("  queue %zu: %s, %s, %d job%s", i + 1, queue->is.state,
+           queue->is.is_accepting ? "accepting" : "rejecting", queue->is.jobs,
+           queue->is.jobs == 1 ? "" : "s");
     if (service != NULL)
       printf(", service %td", service - config->services + 1);
     else if (config != NULL)
       printf(", a service that is not configured");
-    printf("%s%s\n", queue->reasons[0] != '\0' ? ", " : "", queue->reasons);
+    printf("%s%s\n", queue->is.reasons[0] != '\0' ? ", " : "",
+           queue->is.reasons);
   }
   free(queues.list);
 }

@@ -53,7 +53,7 @@ struct shared {
   char queue[DX_QUEUE_BYTES]; /* its name; "" for a list */
   int64_t asked_ms, known_ms; /* known_ms: asked_ms of what is in it; 0: none */
   struct cupsd_list list;     /* of a queue: only cupsd and call */
-  struct dx_buf uri;          /* "": the queue has none */
+  char uri[sizeof(((struct dx_queue *)NULL)->uri)]; /* "": it has none */
   struct listed *jobs;
   size_t count;
   bool is_cut; /* not all jobs fit into the list */
@@ -116,7 +116,7 @@ bool cupsd_ask_page(struct cupsd_list *list, int from, int64_t timeout_ms)
   struct dx_buf bytes = {0};
 
   return cupsd_post(list->cupsd,
-                    dx_print_jobs_request(list->which, from, &bytes), &bytes,
+                    dx_print_jobs_request(list->is_all, from, &bytes), &bytes,
                     timeout_ms, list->done, list->ctx, &list->call);
 }
 
@@ -130,7 +130,7 @@ enum cupsd_page cupsd_read_page(struct cupsd_list *list,
       !dx_print_jobs_read(response->body, response->body_len, list->each,
                           list->ctx, &list->last_id))
     return CUPSD_PAGE_BAD;
-  if (list->which == DX_PRINT_JOBS_NOT_OVER || list->last_id == last_id)
+  if (!list->is_all || list->last_id == last_id)
     return CUPSD_PAGE_LAST;
   return cupsd_ask_page(list, list->last_id + 1, CUPSD_LIST_TIMEOUT_MS)
              ? CUPSD_PAGE_MORE
@@ -189,7 +189,7 @@ static struct shared *shared_of(struct cupsd *cupsd, enum kind kind,
   if (s == NULL)
     return NULL;
   s->list.cupsd = cupsd;
-  s->list.which = kind == ALL ? DX_PRINT_JOBS_ALL : DX_PRINT_JOBS_NOT_OVER;
+  s->list.is_all = kind == ALL;
   s->list.each = add_job;
   s->list.done = on_shared;
   s->list.ctx = s;
@@ -251,9 +251,17 @@ static bool ask_shared(struct shared *s, int64_t timeout_ms)
                     timeout_ms, on_shared, s, &s->list.call);
 }
 
+static void keep_uri(void *ctx, const struct dx_queue *queue)
+{
+  struct shared *s = ctx;
+
+  memcpy(s->uri, queue->uri, sizeof(s->uri));
+}
+
 static void on_shared(void *ctx, const struct dx_http_response *response)
 {
   struct shared *s = ctx;
+  int timeout_s;
   struct cupsd *cupsd = s->list.cupsd;
   enum cupsd_page page;
   bool is_known;
@@ -262,9 +270,9 @@ static void on_shared(void *ctx, const struct dx_http_response *response)
   if (s->kind == QUEUE) {
     s->list.call = NULL;
     is_known = response->err.code == DX_OK; /* even without a URI */
-    dx_buf_release(&s->uri);
-    if (!dx_queue_read(response->body, response->body_len, &s->uri))
-      dx_buf_release(&s->uri);
+    s->uri[0] = '\0';
+    (void)dx_queues_read(response->body, response->body_len, keep_uri, s,
+                         &timeout_s);
   } else {
     if (s->list.last_id == 0)
       forget_jobs(s);
@@ -338,8 +346,8 @@ static void move_on(struct question *q)
       wait_for(q, s, left_ms);
       return;
     }
-    if (s->uri.len > 0)
-      q->place = place_of(q, dx_buf_text(&s->uri));
+    if (s->uri[0] != '\0')
+      q->place = place_of(q, s->uri);
   }
   if (q->job.answer != DX_ANSWER_ACTIVE || q->place == DX_PLACE_NOT_OURS) {
     set_answer(q, dx_answer_at(q->job.answer, q->place));
@@ -506,7 +514,6 @@ void cupsd_free(struct cupsd **cupsd)
   while ((s = (*cupsd)->shared) != NULL) {
     (*cupsd)->shared = s->next;
     dx_http_cancel(&s->list.call);
-    dx_buf_release(&s->uri);
     forget_jobs(s);
     free(s);
   }

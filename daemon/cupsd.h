@@ -70,7 +70,7 @@ bool cupsd_is_ok(const struct dx_http_response *response);
 #define CUPSD_LIST_TIMEOUT_MS 10000 /* cupsd reads a file for each job */
 struct cupsd_list {
   struct cupsd *cupsd;
-  enum dx_print_jobs which;
+  bool is_all; /* else only those that are not over */
   dx_print_jobs_each *each;
   dx_http_done *done; /* calls cupsd_read_page() */
   void *ctx;          /* of both */

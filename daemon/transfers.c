@@ -168,14 +168,14 @@ static void transfers_on_jobs(void *ctx,
     transfers_end_look(t);
 }
 
-static void transfers_add_queue(void *ctx, const char *name, const char *uri)
+static void transfers_add_queue(void *ctx, const struct dx_queue *from)
 {
   struct transfers *t = ctx;
   struct our_queue queue, *more;
 
-  if (!cupsd_is_ours(t->list.cupsd, uri, queue.service))
+  if (!cupsd_is_ours(t->list.cupsd, from->uri, queue.service))
     return;
-  (void)snprintf(queue.name, sizeof(queue.name), "%s", name);
+  memcpy(queue.name, from->name, sizeof(queue.name));
   more = reallocarray(t->queues, t->queue_count + 1, sizeof(queue));
   if (more == NULL)
     return;
@@ -282,9 +282,8 @@ struct transfers *transfers_new(struct cupsd *cupsd,
 
   if (t == NULL)
     return NULL;
-  t->list = (struct cupsd_list){
-      cupsd, DX_PRINT_JOBS_DETAILS, transfers_see, transfers_on_jobs, t, 0,
-      NULL};
+  t->list = (struct cupsd_list){cupsd, true, transfers_see, transfers_on_jobs,
+                                t,     0,    NULL};
   t->config = config;
   t->spool = spool;
   t->look_ms = dx_monotonic_ms() + DX_TRANSFER_LOOK_MS;

@@ -39,8 +39,7 @@ bool dx_print_job_is_known(const struct dx_print_job *job)
 
 /* ---- requests ---- */
 
-/* Of a job (job-uri) or a queue (printer-uri), for the first `count` attributes
- * that are `wanted`. */
+/* Of a job (job-uri) or a queue (printer-uri), for these attributes. */
 static ipp_t *new_request(ipp_op_t op, const char *name, const char *uri,
                           const char *user, const char *const *wanted,
                           size_t count)
@@ -72,14 +71,14 @@ static ipp_t *request_job(const char *cups_id, const char *user)
 }
 
 static ipp_t *request_of_queue(ipp_op_t op, const char *queue, bool is_class,
-                               const char *wanted)
+                               const char *const *wanted, size_t count)
 {
   char uri[512];
 
   (void)httpAssembleURIf(HTTP_URI_CODING_ALL, uri, sizeof(uri), "ipp", NULL,
                          "localhost", 0, "/%s/%s",
                          is_class ? "classes" : "printers", queue);
-  return new_request(op, "printer-uri", uri, NULL, &wanted, 1);
+  return new_request(op, "printer-uri", uri, NULL, wanted, count);
 }
 
 static ssize_t to_buf(void *buf, ipp_uchar_t *bytes, size_t len)
@@ -105,38 +104,51 @@ bool dx_print_job_request(const char *cups_id, const char *user,
   return write_request(request_job(cups_id, user), bytes);
 }
 
+static const char *const queue_wanted[] = {"printer-name",
+                                           "device-uri",
+                                           "printer-state",
+                                           "printer-state-reasons",
+                                           "printer-is-accepting-jobs",
+                                           "queued-job-count",
+                                           "multiple-operation-time-out"};
+#define QUEUE_WANTED (sizeof(queue_wanted) / sizeof(queue_wanted[0]))
+
+static ipp_t *request_queues(void)
+{
+  return new_request(IPP_OP_CUPS_GET_PRINTERS, "printer-uri",
+                     "ipp://localhost/", NULL, queue_wanted, QUEUE_WANTED);
+}
+
 bool dx_queues_request(struct dx_buf *bytes)
 {
-  static const char *const wanted[] = {"printer-name", "device-uri",
-                                       "multiple-operation-time-out"};
-
-  return write_request(new_request(IPP_OP_CUPS_GET_PRINTERS, "printer-uri",
-                                   "ipp://localhost/", NULL, wanted,
-                                   sizeof(wanted) / sizeof(wanted[0])),
-                       bytes);
+  return write_request(request_queues(), bytes);
 }
 
 bool dx_queue_request(const char *queue, struct dx_buf *bytes)
 {
   return write_request(request_of_queue(IPP_OP_GET_PRINTER_ATTRIBUTES, queue,
-                                        false, "device-uri"),
+                                        false, queue_wanted, QUEUE_WANTED),
                        bytes);
 }
 
-bool dx_print_jobs_request(enum dx_print_jobs which, int from,
-                           struct dx_buf *bytes)
+bool dx_print_jobs_request(bool all, int from, struct dx_buf *bytes)
 {
-  static const char *const wanted[] = {
-      "job-id", "job-uuid", "job-state", "job-preserved",
-      /* with details */
-      "job-state-reasons", "number-of-documents", "job-sheets",
-      "time-at-creation", "job-printer-uri", "job-printer-uri-actual"};
-  ipp_t *request = new_request(
-      IPP_OP_GET_JOBS, "printer-uri", "ipp://localhost/", NULL, wanted,
-      which == DX_PRINT_JOBS_DETAILS ? sizeof(wanted) / sizeof(wanted[0]) : 4);
+  static const char *const wanted[] = {"job-id",
+                                       "job-uuid",
+                                       "job-state",
+                                       "job-preserved",
+                                       "job-state-reasons",
+                                       "number-of-documents",
+                                       "job-sheets",
+                                       "time-at-creation",
+                                       "job-printer-uri",
+                                       "job-printer-uri-actual"};
+  ipp_t *request =
+      new_request(IPP_OP_GET_JOBS, "printer-uri", "ipp://localhost/", NULL,
+                  wanted, sizeof(wanted) / sizeof(wanted[0]));
 
   ippAddString(request, IPP_TAG_OPERATION, IPP_TAG_KEYWORD, "which-jobs", NULL,
-               which == DX_PRINT_JOBS_NOT_OVER ? "not-completed" : "all");
+               all ? "all" : "not-completed");
   ippAddInteger(request, IPP_TAG_OPERATION, IPP_TAG_INTEGER, "first-job-id",
                 from);
   return write_request(request, bytes);
@@ -180,13 +192,6 @@ static bool print_job_is_ok(ipp_t *response)
          ippGetStatusCode(response) < IPP_STATUS_ERROR_BAD_REQUEST;
 }
 
-static int integer_of(ipp_t *response, const char *name, ipp_tag_t tag)
-{
-  ipp_attribute_t *attribute = ippFindAttribute(response, name, tag);
-
-  return attribute != NULL ? ippGetInteger(attribute, 0) : 0;
-}
-
 /* The last part of the path of a printer's URI, as cupsd names the queue. */
 static void name_of(ipp_attribute_t *uri, char name[DX_QUEUE_BYTES],
                     bool *ret_is_class)
@@ -207,106 +212,6 @@ static void name_of(ipp_attribute_t *uri, char name[DX_QUEUE_BYTES],
   *ret_is_class = strncmp(path, "/classes/", 9) == 0;
 }
 
-/* A response of NULL: cupsd did not answer. */
-static void read_response(ipp_t *response, const char *uuid,
-                          struct dx_print_job *ret_job)
-{
-  ipp_status_t status =
-      response != NULL ? ippGetStatusCode(response) : IPP_STATUS_OK;
-  ipp_attribute_t *its = ippFindAttribute(response, "job-uuid", IPP_TAG_URI);
-  ipp_attribute_t *said =
-      ippFindAttribute(response, "job-printer-state-message", IPP_TAG_TEXT);
-  ipp_attribute_t *actual =
-      ippFindAttribute(response, "job-printer-uri-actual", IPP_TAG_URI);
-  int created = integer_of(response, "time-at-creation", IPP_TAG_INTEGER);
-  int state = integer_of(response, "job-state", IPP_TAG_ENUM);
-
-  *ret_job = (struct dx_print_job){.answer = DX_ANSWER_NONE};
-  if (status == IPP_STATUS_ERROR_NOT_FOUND)
-    ret_job->answer = DX_ANSWER_UNKNOWN;
-  else if (status == IPP_STATUS_ERROR_FORBIDDEN ||
-           status == IPP_STATUS_ERROR_NOT_AUTHENTICATED ||
-           status == IPP_STATUS_ERROR_NOT_AUTHORIZED ||
-           (print_job_is_ok(response) &&
-            (its == NULL || created == 0 || state == 0)))
-    ret_job->answer = DX_ANSWER_HIDDEN;
-  if (!print_job_is_ok(response) || ret_job->answer == DX_ANSWER_HIDDEN)
-    return;
-  ret_job->answer = DX_ANSWER_UNKNOWN;
-  if (uuid == NULL || strcmp(ippGetString(its, 0, NULL), uuid) != 0)
-    return; /* another job has this id */
-  ret_job->answer =
-      state == IPP_JSTATE_PENDING || state == IPP_JSTATE_PROCESSING
-          ? DX_ANSWER_ACTIVE
-      : state == IPP_JSTATE_HELD || state == IPP_JSTATE_STOPPED ? DX_ANSWER_HELD
-      : state == IPP_JSTATE_CANCELED ? DX_ANSWER_CANCELED
-                                     : DX_ANSWER_OVER;
-  ret_job->time_at_creation = created;
-  ret_job->documents =
-      integer_of(response, "number-of-documents", IPP_TAG_INTEGER);
-  /* cupsd's message, for any filter of the job. */
-  ret_job->filter_failed =
-      said != NULL && strcmp(ippGetString(said, 0, NULL), "Filter failed") == 0;
-  name_of(ippFindAttribute(response, "job-printer-uri", IPP_TAG_URI),
-          ret_job->queue, &ret_job->is_class);
-  /* The member of the class that was chosen last. It stays when the job is
-   * moved elsewhere, so it is used only with a class. */
-  if (ret_job->is_class && actual != NULL)
-    name_of(actual, ret_job->queue, &ret_job->is_class);
-}
-
-void dx_print_job_read(const char *bytes, size_t len, const char *uuid,
-                       struct dx_print_job *ret_job)
-{
-  ipp_t *response = print_job_of_bytes(bytes, len);
-
-  read_response(response, uuid, ret_job);
-  ippDelete(response);
-}
-
-bool dx_queue_read(const char *bytes, size_t len, struct dx_buf *uri)
-{
-  ipp_t *response = print_job_of_bytes(bytes, len);
-  ipp_attribute_t *its = NULL;
-
-  if (print_job_is_ok(response))
-    its = ippFindAttribute(response, "device-uri", IPP_TAG_URI);
-  if (its != NULL)
-    dx_buf_puts(uri, ippGetString(its, 0, NULL));
-  ippDelete(response);
-  return its != NULL && dx_buf_ok(uri);
-}
-
-bool dx_queues_read(const char *bytes, size_t len,
-                    void (*each)(void *ctx, const char *queue, const char *uri),
-                    void *ctx, int *ret_timeout_s)
-{
-  ipp_t *response = print_job_of_bytes(bytes, len);
-  bool ok = print_job_is_ok(response);
-  ipp_attribute_t *a = ok ? ippFirstAttribute(response) : NULL;
-  const char *queue = NULL, *uri = NULL;
-
-  *ret_timeout_s = 0;
-  for (; a != NULL; a = ippNextAttribute(response)) {
-    const char *name = ippGetName(a) != NULL ? ippGetName(a) : "";
-
-    if (strcmp(name, "multiple-operation-time-out") == 0)
-      *ret_timeout_s = ippGetInteger(a, 0);
-    else if (strcmp(name, "printer-name") == 0)
-      queue = ippGetString(a, 0, NULL);
-    else if (strcmp(name, "device-uri") == 0)
-      uri = ippGetString(a, 0, NULL);
-    else if (name[0] == '\0') /* between two queues */
-      queue = uri = NULL;
-    if (queue != NULL && uri != NULL) {
-      each(ctx, queue, uri);
-      queue = uri = NULL;
-    }
-  }
-  ippDelete(response);
-  return ok;
-}
-
 /* A job that is incoming is held. If MultipleOperationTimeout has passed, cupsd
  * makes it pending, and changes the reason only when it prints the job. */
 static enum dx_print_phase phase_of(int state, bool is_incoming)
@@ -324,10 +229,8 @@ static bool next_job(ipp_t *response, ipp_attribute_t **at,
                      struct dx_listed_job *job)
 {
   ipp_attribute_t *a = *at, *actual = NULL;
-  int state = 0;
   bool is_preserved = false, is_incoming = false, has_end = false;
-  bool is_class = false;
-  const char *sheet;
+  const char *text;
 
   memset(job, 0, sizeof(*job));
   while (a != NULL && ippGetGroupTag(a) != IPP_TAG_JOB)
@@ -341,7 +244,7 @@ static bool next_job(ipp_t *response, ipp_attribute_t **at,
     else if (strcmp(name, "job-uuid") == 0)
       job->uuid = ippGetString(a, 0, NULL);
     else if (strcmp(name, "job-state") == 0)
-      state = ippGetInteger(a, 0);
+      job->state = ippGetInteger(a, 0);
     else if (strcmp(name, "job-preserved") == 0)
       is_preserved = ippGetBoolean(a, 0);
     else if (strcmp(name, "job-state-reasons") == 0)
@@ -349,23 +252,77 @@ static bool next_job(ipp_t *response, ipp_attribute_t **at,
     else if (strcmp(name, "number-of-documents") == 0)
       job->documents = ippGetInteger(a, 0);
     else if (strcmp(name, "job-sheets") == 0) /* NULL: not two names */
-      has_end = (sheet = ippGetString(a, 1, NULL)) != NULL &&
-                strcmp(sheet, "none") != 0;
+      has_end = (text = ippGetString(a, 1, NULL)) != NULL &&
+                strcmp(text, "none") != 0;
+    else if (strcmp(name, "job-printer-state-message") == 0)
+      /* cupsd's message, for any filter of the job */
+      job->filter_failed = (text = ippGetString(a, 0, NULL)) != NULL &&
+                           strcmp(text, "Filter failed") == 0;
     else if (strcmp(name, "time-at-creation") == 0)
       job->time_at_creation = ippGetInteger(a, 0);
     else if (strcmp(name, "job-printer-uri") == 0)
-      name_of(a, job->queue, &is_class);
+      name_of(a, job->queue, &job->is_class);
     else if (strcmp(name, "job-printer-uri-actual") == 0)
       actual = a;
   }
   *at = a;
-  if (is_class)
-    name_of(actual, job->queue, &is_class);
-  job->phase = phase_of(state, is_incoming);
+  /* The member of the class that was chosen last. It stays when the job is
+   * moved elsewhere, so it is used only with a class. */
+  if (job->is_class && actual != NULL)
+    name_of(actual, job->queue, &job->is_class);
+  job->phase = phase_of(job->state, is_incoming);
   if (has_end && job->phase != DX_PRINT_INCOMING && job->documents > 0)
     job->documents--;
-  job->may_run_again = state < IPP_JSTATE_CANCELED || is_preserved;
+  job->may_run_again = job->state < IPP_JSTATE_CANCELED || is_preserved;
   return job->id != 0;
+}
+
+/* A response of NULL: cupsd did not answer. */
+static void read_response(ipp_t *response, const char *uuid,
+                          struct dx_print_job *ret_job)
+{
+  ipp_status_t status =
+      response != NULL ? ippGetStatusCode(response) : IPP_STATUS_OK;
+  bool ok = print_job_is_ok(response);
+  ipp_attribute_t *at = ok ? ippFirstAttribute(response) : NULL;
+  struct dx_listed_job job;
+
+  *ret_job = (struct dx_print_job){.answer = DX_ANSWER_NONE};
+  (void)next_job(response, &at, &job); /* its id is not requested */
+  if (status == IPP_STATUS_ERROR_NOT_FOUND)
+    ret_job->answer = DX_ANSWER_UNKNOWN;
+  else if (status == IPP_STATUS_ERROR_FORBIDDEN ||
+           status == IPP_STATUS_ERROR_NOT_AUTHENTICATED ||
+           status == IPP_STATUS_ERROR_NOT_AUTHORIZED ||
+           (ok &&
+            (job.uuid == NULL || job.time_at_creation == 0 || job.state == 0)))
+    ret_job->answer = DX_ANSWER_HIDDEN;
+  if (!ok || ret_job->answer == DX_ANSWER_HIDDEN)
+    return;
+  ret_job->answer = DX_ANSWER_UNKNOWN;
+  if (uuid == NULL || strcmp(job.uuid, uuid) != 0)
+    return; /* another job has this id */
+  ret_job->answer =
+      job.state == IPP_JSTATE_PENDING || job.state == IPP_JSTATE_PROCESSING
+          ? DX_ANSWER_ACTIVE
+      : job.state == IPP_JSTATE_HELD || job.state == IPP_JSTATE_STOPPED
+          ? DX_ANSWER_HELD
+      : job.state == IPP_JSTATE_CANCELED ? DX_ANSWER_CANCELED
+                                         : DX_ANSWER_OVER;
+  ret_job->time_at_creation = job.time_at_creation;
+  ret_job->documents = job.documents;
+  ret_job->filter_failed = job.filter_failed;
+  memcpy(ret_job->queue, job.queue, sizeof(job.queue));
+  ret_job->is_class = job.is_class;
+}
+
+void dx_print_job_read(const char *bytes, size_t len, const char *uuid,
+                       struct dx_print_job *ret_job)
+{
+  ipp_t *response = print_job_of_bytes(bytes, len);
+
+  read_response(response, uuid, ret_job);
+  ippDelete(response);
 }
 
 bool dx_print_jobs_read(const char *bytes, size_t len, dx_print_jobs_each *each,
@@ -381,6 +338,71 @@ bool dx_print_jobs_read(const char *bytes, size_t len, dx_print_jobs_each *each,
       *last_id = job.id;
     each(ctx, &job);
   }
+  ippDelete(response);
+  return ok;
+}
+
+/* Values that are not keywords (RFC 8011, section 5.1.4) are skipped. */
+static void add_reasons(struct dx_queue *queue, ipp_attribute_t *attribute)
+{
+  size_t len = 0;
+  int i;
+
+  for (i = 0; i < ippGetCount(attribute); i++) {
+    const char *word = ippGetString(attribute, i, NULL);
+
+    if (word == NULL || strcmp(word, "none") == 0 ||
+        word[strspn(word, "abcdefghijklmnopqrstuvwxyz0123456789-_.")] != '\0' ||
+        len + strlen(word) + 2 > sizeof(queue->reasons))
+      continue;
+    len += (size_t)snprintf(queue->reasons + len, sizeof(queue->reasons) - len,
+                            "%s%s", len > 0 ? " " : "", word);
+  }
+}
+
+/* Reads the attributes of each queue, in any order. */
+static void read_queues(ipp_t *response, dx_queues_each *each, void *ctx,
+                        int *ret_timeout_s)
+{
+  static const struct dx_queue none = {.state = "unknown"};
+  struct dx_queue queue = none;
+  ipp_attribute_t *a = ippFirstAttribute(response);
+
+  *ret_timeout_s = 0;
+  for (; a != NULL; a = ippNextAttribute(response)) {
+    const char *name = ippGetName(a), *text = ippGetString(a, 0, NULL);
+
+    if (ippGetGroupTag(a) != IPP_TAG_PRINTER) { /* between two queues */
+      if (queue.uri[0] != '\0')
+        each(ctx, &queue);
+      queue = none;
+    } else if (strcmp(name, "multiple-operation-time-out") == 0)
+      *ret_timeout_s = ippGetInteger(a, 0);
+    else if (strcmp(name, "printer-name") == 0 && text != NULL)
+      (void)snprintf(queue.name, sizeof(queue.name), "%s", text);
+    else if (strcmp(name, "device-uri") == 0 && text != NULL)
+      (void)snprintf(queue.uri, sizeof(queue.uri), "%s", text);
+    else if (strcmp(name, "printer-state") == 0)
+      queue.state = ippEnumString(name, ippGetInteger(a, 0));
+    else if (strcmp(name, "printer-state-reasons") == 0)
+      add_reasons(&queue, a);
+    else if (strcmp(name, "printer-is-accepting-jobs") == 0)
+      queue.is_accepting = ippGetBoolean(a, 0) != 0;
+    else if (strcmp(name, "queued-job-count") == 0)
+      queue.jobs = ippGetInteger(a, 0);
+  }
+  if (queue.uri[0] != '\0')
+    each(ctx, &queue);
+}
+
+bool dx_queues_read(const char *bytes, size_t len, dx_queues_each *each,
+                    void *ctx, int *ret_timeout_s)
+{
+  ipp_t *response = print_job_of_bytes(bytes, len);
+  bool ok = print_job_is_ok(response);
+
+  if (ok)
+    read_queues(response, each, ctx, ret_timeout_s);
   ippDelete(response);
   return ok;
 }
@@ -433,7 +455,9 @@ void dx_print_job_ask(const char *cups_id, const char *uuid, const char *user,
 
 bool dx_print_job_waits(const char *queue, bool is_class, int timeout_ms)
 {
-  ipp_t *request = request_of_queue(IPP_OP_GET_JOBS, queue, is_class, "job-id");
+  static const char *const wanted = "job-id";
+  ipp_t *request =
+      request_of_queue(IPP_OP_GET_JOBS, queue, is_class, &wanted, 1);
   ipp_t *response;
   bool waits;
 
@@ -445,6 +469,20 @@ bool dx_print_job_waits(const char *queue, bool is_class, int timeout_ms)
 
   ippDelete(response);
   return waits;
+}
+
+bool dx_queues_ask(int timeout_ms, dx_queues_each *each, void *ctx)
+{
+  ipp_t *response = ask(request_queues(), timeout_ms, NULL);
+  int timeout_s;
+  bool ok = print_job_is_ok(response) ||
+            (response != NULL && ippGetStatusCode(response) ==
+                                     IPP_STATUS_ERROR_NOT_FOUND); /* no queue */
+
+  if (ok)
+    read_queues(response, each, ctx, &timeout_s);
+  ippDelete(response);
+  return ok;
 }
 
 /* ---- which cupsd ---- */

@@ -97,28 +97,26 @@ bool dx_print_job_request(const char *cups_id, const char *user,
 void dx_print_job_read(const char *bytes, size_t len, const char *uuid,
                        struct dx_print_job *ret_job);
 
-/* All queues, with their device URIs. ret_timeout_s: MultipleOperationTimeout,
- * 0 if it is not reported. `each` is called for every queue with a device URI;
- * false if the response is not a list. */
-bool dx_queues_request(struct dx_buf *bytes);
-bool dx_queues_read(const char *bytes, size_t len,
-                    void (*each)(void *ctx, const char *queue, const char *uri),
-                    void *ctx, int *ret_timeout_s);
-
-/* The device URI of a queue; false if the response has none. */
-bool dx_queue_request(const char *queue, struct dx_buf *bytes);
-bool dx_queue_read(const char *bytes, size_t len, struct dx_buf *uri);
-
-/*
- * The print jobs of cupsd, from a job id on. Of ALL, cupsd lists at most 500 at
- * once, by id; NOT_OVER are sorted by priority. DETAILS: all, with everything
- * that struct dx_listed_job contains.
- */
-enum dx_print_jobs {
-  DX_PRINT_JOBS_ALL,
-  DX_PRINT_JOBS_NOT_OVER,
-  DX_PRINT_JOBS_DETAILS
+/* A queue; a value that is missing is "" or 0. */
+struct dx_queue {
+  char name[DX_QUEUE_BYTES];
+  char uri[128];     /* of its device; cut if it is longer */
+  const char *state; /* "idle", "processing", "stopped", "unknown"; static */
+  char reasons[256]; /* keywords, separated by blanks */
+  bool is_accepting;
+  int jobs;
 };
+typedef void dx_queues_each(void *ctx, const struct dx_queue *queue);
+
+/* Asks for all queues, and waits. False if cupsd does not answer. */
+bool dx_queues_ask(int timeout_ms, dx_queues_each *each, void *ctx);
+
+/* All queues, or one. ret_timeout_s: MultipleOperationTimeout, 0 if it is not
+ * reported. False if the response is not a list. */
+bool dx_queues_request(struct dx_buf *bytes);
+bool dx_queue_request(const char *queue, struct dx_buf *bytes);
+bool dx_queues_read(const char *bytes, size_t len, dx_queues_each *each,
+                    void *ctx, int *ret_timeout_s);
 
 enum dx_print_phase {
   DX_PRINT_INCOMING,  /* documents are still to come */
@@ -135,15 +133,18 @@ struct dx_listed_job {
   const char *uuid;   /* NULL: hidden; valid until `each` returns */
   bool may_run_again; /* it is not over, or can be printed again; true if that
                          is hidden */
-  /* With DETAILS. */
+  int state;          /* ipp_jstate_t; 0: hidden */
   enum dx_print_phase phase;
   int documents; /* that have arrived, without the job sheet at the end */
   int64_t time_at_creation;
-  char queue[DX_QUEUE_BYTES]; /* "": a class that has not chosen a member */
+  char queue[DX_QUEUE_BYTES]; /* as in struct dx_print_job */
+  bool is_class;
+  bool filter_failed;
 };
 
-bool dx_print_jobs_request(enum dx_print_jobs which, int from,
-                           struct dx_buf *bytes);
+/* The print jobs of cupsd, from a job id on. Of all, cupsd lists at most 500 at
+ * once, by id; those that are not over are sorted by priority. */
+bool dx_print_jobs_request(bool all, int from, struct dx_buf *bytes);
 
 /* Calls `each` for every job, and raises *last_id to the greatest id. False if
  * the response is not a whole list. */

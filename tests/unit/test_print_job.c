@@ -106,6 +106,11 @@ static void count_one(void *n, const struct dx_listed_job *job)
   ++*(int *)n;
 }
 
+static void add_queue(void *ctx, const struct dx_queue *queue)
+{
+  dx_buf_printf(ctx, "%s=%s ", queue->name, queue->uri);
+}
+
 static void incomplete_response_is_ignored(void **state)
 {
   struct dx_buf bytes = {0}, uri = {0};
@@ -123,7 +128,7 @@ static void incomplete_response_is_ignored(void **state)
     memcpy(half, bytes.data, len);
     dx_print_job_read(half, len, "urn:1", &job);
     assert_int_equal(job.answer, DX_ANSWER_NONE);
-    assert_false(dx_queue_read(half, len, &uri));
+    assert_false(dx_queues_read(half, len, add_queue, &uri, &n));
     assert_false(dx_print_jobs_read(half, len, count_one, &n, &n));
     free(half);
   }
@@ -239,11 +244,6 @@ static void list_with_other_types_is_read(void **state)
   assert_int_equal(listed_copy.phase, DX_PRINT_ENDED);
   assert_string_equal(listed_copy.queue, "");
   dx_buf_release(&bytes);
-}
-
-static void add_queue(void *ctx, const char *queue, const char *uri)
-{
-  dx_buf_printf(ctx, "%s=%s ", queue, uri);
 }
 
 static void queues_have_device_uris(void **state)
