@@ -421,6 +421,24 @@ static void manifest_of_a_failure_says_why(void **state)
   assert_mode("S.job.json", 0640);
 }
 
+static void times_of_an_earlier_attempt_are_not_in_the_manifest(void **state)
+{
+  struct cJSON *json;
+  const struct cJSON *times;
+
+  (void)state;
+  complete("S", "C");
+  sub->registered_at = sub->uploaded_at = 1700000030000;
+  dx_submission_end(sub, DX_EV_FAIL, DX_E_TOO_BIG, "too large for the service");
+  assert_int_equal(dx_submission_apply(sub, DX_EV_RETRY, &err), DX_OK);
+  dx_submission_end(sub, DX_EV_FAIL, DX_E_TOO_BIG, "too large for the service");
+  json = manifest();
+  times = dx_json_get(json, "times");
+  assert_text(times, "uploaded_at", NULL);
+  assert_text(times, "complete_at", NULL);
+  dx_json_free(&json);
+}
+
 static void canceled_submission_is_final(void **state)
 {
   struct cJSON *json;
@@ -673,6 +691,7 @@ int main(void)
       WITH_JOB(manifest_of_a_success_is_complete),
       WITH_JOB(manifest_delivered_again_has_the_same_bytes),
       WITH_JOB(manifest_of_a_failure_says_why),
+      WITH_JOB(times_of_an_earlier_attempt_are_not_in_the_manifest),
       WITH_JOB(canceled_submission_is_final),
       WITH_JOB(no_signed_url_is_in_a_manifest),
   };
