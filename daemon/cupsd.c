@@ -38,7 +38,6 @@ struct question {
   enum dx_place place;
   struct shared *needs;  /* when NEEDS_SHARED */
   enum dx_answer answer; /* of asked_ms, when ANSWERED */
-  bool tell;
 };
 
 struct listed {
@@ -62,8 +61,6 @@ struct shared {
 struct cupsd {
   struct dx_http *http;
   const struct dx_config *config;
-  cupsd_answered *answered;
-  void *ctx; /* of it */
   TAILQ_HEAD(, question) questions;
   struct shared *shared;
   bool is_silent; /* the last query had no response: one at a time */
@@ -148,26 +145,8 @@ static void set_answer(struct question *q, enum dx_answer answer)
 {
   q->answer = answer;
   q->step = ANSWERED;
-  q->tell = true;
   dx_log(DX_LOG_DEBUG, "cupsd: print job %.20s: %s", q->about->cups_id,
          dx_answer_word(answer));
-}
-
-/* The callback may start another query, which changes the list: the loop starts
- * over. */
-static void tell(struct cupsd *cupsd)
-{
-  struct question *q = TAILQ_FIRST(&cupsd->questions);
-
-  while (q != NULL) {
-    if (q->tell) {
-      q->tell = false;
-      cupsd->answered(cupsd->ctx, q->about->key);
-      q = TAILQ_FIRST(&cupsd->questions);
-    } else {
-      q = TAILQ_NEXT(q, link);
-    }
-  }
 }
 
 /* ---- shared data ---- */
@@ -291,9 +270,6 @@ static void on_shared(void *ctx, const struct dx_http_response *response)
                           ? dx_answer_at(DX_ANSWER_ACTIVE, q->place)
                           : DX_ANSWER_NONE);
     }
-  if (s->kind == ALL)
-    cupsd->answered(cupsd->ctx, NULL);
-  tell(cupsd);
 }
 
 bool cupsd_is_ours(const struct cupsd *cupsd, const char *uri,
@@ -394,7 +370,6 @@ static void on_job(void *ctx, const struct dx_http_response *response)
   else
     move_on(q);
   start_line(cupsd);
-  tell(cupsd);
 }
 
 /* Starts as many of the waiting queries as may be in progress. */
@@ -490,8 +465,7 @@ enum dx_rerun cupsd_may_rerun(void *ctx, const char *cups_id, const char *uuid)
              : DX_RERUN_NO;
 }
 
-struct cupsd *cupsd_new(struct dx_http *http, const struct dx_config *config,
-                        cupsd_answered *answered, void *ctx)
+struct cupsd *cupsd_new(struct dx_http *http, const struct dx_config *config)
 {
   struct cupsd *cupsd = calloc(1, sizeof(*cupsd));
 
@@ -499,8 +473,6 @@ struct cupsd *cupsd_new(struct dx_http *http, const struct dx_config *config,
     return NULL;
   cupsd->http = http;
   cupsd->config = config;
-  cupsd->answered = answered;
-  cupsd->ctx = ctx;
   TAILQ_INIT(&cupsd->questions);
   return cupsd;
 }

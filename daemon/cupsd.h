@@ -29,25 +29,17 @@
 struct cupsd;
 struct question; /* a query about one job, and its last answer */
 
-/* An answer is known. key: of the job; NULL: the request for the list of
- * cupsd_may_rerun() has ended. May call all functions here except
- * cupsd_forget() and cupsd_free(). */
-typedef void cupsd_answered(void *ctx, const char *key);
-
 /* NULL when out of memory. */
-struct cupsd *cupsd_new(struct dx_http *http, const struct dx_config *config,
-                        cupsd_answered *answered, void *ctx);
+struct cupsd *cupsd_new(struct dx_http *http, const struct dx_config *config);
 
-/* Takes NULL. Cancels all requests, and calls no observer. All questions must
- * have been forgotten. */
+/* Takes NULL. Cancels all requests. All questions must have been forgotten. */
 void cupsd_free(struct cupsd **cupsd);
 
 /*
  * Returns true, with the last answer about the job, if it was requested at or
  * after since_ms (monotonic). Otherwise starts a query, unless one is in
- * progress, and calls `answered` when it has ended. If the last query was less
- * than DX_ASK_AGAIN_MS ago, does nothing: call again later. *question: NULL at
- * the first call for a job.
+ * progress, or the last one was less than DX_ASK_AGAIN_MS ago: call it again
+ * after dx_http_run(). *question: NULL at the first call for a job.
  */
 bool cupsd_answer(struct cupsd *cupsd, const struct dx_job *job,
                   struct question **question, int64_t since_ms,
@@ -91,7 +83,7 @@ void cupsd_forget(struct question **question);
  * MAY if cupsd has this print job, and it is not over, or can be printed again.
  * The list of all jobs is requested once, and again after a minute: check all
  * records within one turn. UNKNOWN: the list is not available yet; try again
- * after `answered`. `ctx` is the struct cupsd.
+ * later. `ctx` is the struct cupsd.
  */
 enum dx_rerun cupsd_may_rerun(void *ctx, const char *cups_id, const char *uuid);
 

@@ -165,16 +165,6 @@ static enum dx_permission on_may_send(void *ctx, struct dx_job *job)
   return permit_ask(ctx, manager_find(ctx, job->key));
 }
 
-/* Now the engine and permit_turn() ask again. */
-static void on_answered(void *ctx, const char *key)
-{
-  const struct manager *manager = ctx;
-  const struct managed *managed = key != NULL ? manager_find(ctx, key) : NULL;
-
-  if (managed != NULL)
-    dx_engine_wake(manager->engine, managed->job);
-}
-
 /* ---- jobs for the engine ---- */
 
 bool manager_save(struct manager *manager, struct managed *managed)
@@ -516,7 +506,7 @@ enum dx_code manager_start(struct manager *manager, struct dx_config *config,
   manager->config = config;
   manager->engine = dx_engine_new(config, manager->spool, manager->http,
                                   &observer, manager->stop_fd);
-  manager->cupsd = cupsd_new(manager->http, config, on_answered, manager);
+  manager->cupsd = cupsd_new(manager->http, config);
   if (manager->cupsd != NULL)
     manager->transfers = transfers_new(manager->cupsd, config, manager->spool);
   if (manager->engine == NULL || manager->transfers == NULL)

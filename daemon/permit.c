@@ -169,6 +169,10 @@ int64_t permit_turn(struct manager *manager)
   for (i = 0; i < manager->count; i++) {
     struct managed *managed = manager->jobs[i];
 
+    if (managed->asked_ms != 0 &&
+        cupsd_answer(manager->cupsd, managed->job, &managed->question,
+                     managed->asked_ms, &answer))
+      dx_engine_wake(manager->engine, managed->job); /* it asks again */
     if (!is_watched(managed))
       continue;
     if (managed->watch_ms <= now &&

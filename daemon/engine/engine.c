@@ -55,8 +55,7 @@ static enum step engine_next_step(struct dx_submission *sub, int64_t *ret_due)
         return STEP_DELIVER;
     if (c == NULL)
       return STEP_DELIVER;
-    *ret_due =
-        engine_longer(run->fetch.cases[c - sub->cases].due_ms, run->due_ms);
+    *ret_due = engine_longer(c->polled.due_ms, run->due_ms);
     return STEP_EXTRACT;
   default:
     *ret_due = NEVER;
@@ -103,16 +102,6 @@ static int64_t engine_send_best(struct dx_engine *engine, struct host *host)
   return dx_monotonic_ms(); /* more calls may be due */
 }
 
-static void engine_free_drive(struct dx_job *job)
-{
-  size_t i;
-
-  for (i = 0; i < job->submission_count; i++)
-    engine_forget_cases(&job->submissions[i]);
-  free(job->drive);
-  job->drive = NULL;
-}
-
 /* Aborts all calls of a job, or only those of final submissions. */
 static void engine_abort_calls(struct dx_job *job, bool all)
 {
@@ -147,7 +136,8 @@ static void engine_release_job(struct dx_engine *engine, struct dx_job *job)
   engine_abort_calls(job, true);
   if (job->dirty || job->behind)
     (void)engine_save_job(engine, job, dx_job_save);
-  engine_free_drive(job);
+  free(job->drive);
+  job->drive = NULL;
 }
 
 /* Performs the due step of a submission; returns when to check again. */
@@ -178,11 +168,6 @@ static int64_t engine_run_submission(struct dx_engine *engine,
     if (now >= run->due_ms)
       engine_sub_needs_admin(engine, sub, &err);
     return run->due_ms;
-  }
-  if (!engine_begin_cases(sub)) {
-    (void)dx_fail_nomem(&err);
-    engine_local_failure(engine, sub->job, &err);
-    return NEVER;
   }
   engine_begin_phase(engine, sub);
   if (run->upload.tries > 0 &&
@@ -337,7 +322,7 @@ enum dx_code dx_engine_add(struct dx_engine *engine, struct dx_job *job,
   struct service_state *svc;
   struct dx_job **jobs;
   bool was_dirty = job->dirty;
-  size_t i;
+  size_t i, k;
 
   jobs = reallocarray(engine->jobs, engine->job_count + 1,
                       sizeof(struct dx_job *));
@@ -362,10 +347,14 @@ enum dx_code dx_engine_add(struct dx_engine *engine, struct dx_job *job,
   }
   /* A crash or an exit may have interrupted any step. */
   for (i = 0; i < job->submission_count; i++) {
-    job->submissions[i].overdue = false;
-    engine_resume_deliver(&job->submissions[i], was_dirty);
-    engine_resume_register(&job->submissions[i]);
-    engine_resume_upload(&job->submissions[i]);
+    struct dx_submission *sub = &job->submissions[i];
+
+    sub->overdue = false;
+    for (k = 0; k < sub->case_count; k++)
+      sub->cases[k].polled = (struct dx_polled){0};
+    engine_resume_deliver(sub, was_dirty);
+    engine_resume_register(sub);
+    engine_resume_upload(sub);
   }
   job->ended = false;
   engine->jobs[engine->job_count++] = job;
@@ -398,7 +387,8 @@ enum dx_code dx_engine_remove(struct dx_engine *engine, struct dx_job *job)
   for (i = 0; i < engine->job_count; i++)
     if (engine->jobs[i] == job)
       engine->jobs[i] = engine->jobs[--engine->job_count];
-  engine_free_drive(job);
+  free(job->drive);
+  job->drive = NULL;
   return DX_OK;
 }
 

@@ -13,8 +13,8 @@
  *     common.c     what all steps share
  *
  * engine.c calls the steps, and a step calls call.c and common.c. In addition,
- * register.c calls upload.c, poll.c, and fetch.c, because a new source resets
- * their state, and upload.c and fetch.c call poll.c. A step changes the job in
+ * register.c calls upload.c and poll.c, because a new source resets their
+ * state, and upload.c and fetch.c call poll.c. A step changes the job in
  * memory and marks it dirty; engine.c writes the journal before the next step,
  * which results from the state of the job.
  */
@@ -72,15 +72,6 @@ struct slot {
   uint64_t call; /* its number, when the request has left */
 };
 
-/* The calls for one source or case by this process. */
-struct polled {
-  int64_t due_ms;     /* monotonic: no call before then */
-  int64_t wait_ms;    /* the last wait of the schedule */
-  int64_t not_yet_ms; /* age at the last "not yet" */
-  int absent;         /* consecutive GETs that did not find it */
-  int unexpected;     /* consecutive E_UNEXPECTED responses */
-};
-
 /* A call in progress. */
 struct call {
   struct dx_http_call *http; /* NULL: none */
@@ -91,7 +82,7 @@ struct call {
   /* Handles call->response; returns its meaning, for `docextract metrics`. */
   enum dx_code (*done)(struct call *call);
   const struct dx_http_response *response; /* valid until the call ends */
-  struct polled *polled;                   /* of the source, or of the case */
+  struct dx_polled *polled;                /* of the source, or of the case */
   struct slot slot;                        /* a PUT has none */
   size_t item;         /* PUT, get extract: index of the file or case */
   int fd;              /* PUT: of the file; -1: none */
@@ -102,7 +93,7 @@ struct call {
 
 /* The progress of a submission in this process; times are monotonic. Each
  * struct is written only by the file that it is named after (register.c: reg),
- * except for a struct polled, which call->polled leads to. */
+ * except for a struct dx_polled, which call->polled leads to. */
 struct run {
   struct call call;
   int64_t due_ms;        /* no step before then; engine_wait_for() */
@@ -118,7 +109,7 @@ struct run {
     int64_t sent_ms;    /* time of the last byte sent; 0: none */
   } upload;
   struct {
-    struct polled source;
+    struct dx_polled source;
     bool ask_first;     /* a PUT may have arrived: GET the source first */
     bool unclear;       /* and that GET did not show whether it has */
     int denials;        /* consecutive, to a key other than its creator's */
@@ -127,10 +118,6 @@ struct run {
     int64_t phase_ms;   /* start of the wait for the service; 0: no wait */
     int64_t away_ms;    /* engine_away_ms() at that time */
   } poll;
-  struct {
-    struct polled *cases;
-    size_t count;
-  } fetch;
   struct {
     int64_t told_ms; /* failed_at in its last manifest; 0: none */
   } deliver;
@@ -228,10 +215,6 @@ void engine_poll_failed(struct call *call, enum dx_code code,
 
 /* ---- fetch.c ---- */
 
-/* There is a new source; also frees memory. */
-void engine_forget_cases(struct dx_submission *sub);
-/* To be called before the next two; false when out of memory. */
-bool engine_begin_cases(struct dx_submission *sub);
 /* The waiting case that is due first; NULL if none is waiting. */
 struct dx_case *engine_next_case(struct dx_submission *sub);
 void engine_get_extract(struct dx_engine *engine, struct dx_submission *sub);

@@ -9,36 +9,15 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-bool engine_begin_cases(struct dx_submission *sub)
-{
-  struct run *run = run_of(sub);
-
-  if (sub->state != DX_ST_COMPLETE || run->fetch.count == sub->case_count)
-    return true;
-  engine_forget_cases(sub);
-  run->fetch.cases = calloc(sub->case_count, sizeof(*run->fetch.cases));
-  run->fetch.count = run->fetch.cases != NULL ? sub->case_count : 0;
-  return run->fetch.cases != NULL;
-}
-
-void engine_forget_cases(struct dx_submission *sub)
-{
-  free(run_of(sub)->fetch.cases);
-  run_of(sub)->fetch.cases = NULL;
-  run_of(sub)->fetch.count = 0;
-}
-
 struct dx_case *engine_next_case(struct dx_submission *sub)
 {
-  const struct polled *cases = run_of(sub)->fetch.cases;
-  size_t best = sub->case_count;
-  size_t i;
+  struct dx_case *best = NULL, *c = sub->cases, *end = c + sub->case_count;
 
-  for (i = 0; i < sub->case_count; i++)
-    if (sub->cases[i].state == DX_CASE_WAITING &&
-        (best == sub->case_count || cases[i].due_ms < cases[best].due_ms))
-      best = i;
-  return best < sub->case_count ? &sub->cases[best] : NULL;
+  for (; c < end; c++)
+    if (c->state == DX_CASE_WAITING &&
+        (best == NULL || c->polled.due_ms < best->polled.due_ms))
+      best = c;
+  return best;
 }
 
 /* The bytes that may be added to the stored results of the job. */
@@ -164,6 +143,6 @@ void engine_get_extract(struct dx_engine *engine, struct dx_submission *sub)
   struct call *call = engine_begin_call(engine, sub, fetch_done);
 
   call->item = (size_t)(engine_next_case(sub) - sub->cases);
-  call->polled = &run_of(sub)->fetch.cases[call->item];
+  call->polled = &sub->cases[call->item].polled;
   engine_send(call, fetch_start);
 }

@@ -72,7 +72,7 @@ static int64_t poll_schedule(const struct service_state *svc,
 void engine_begin_phase(struct dx_engine *engine, struct dx_submission *sub)
 {
   struct run *run = run_of(sub);
-  struct polled *source = &run->poll.source;
+  struct dx_polled *source = &run->poll.source;
   struct service_state *svc = engine_section_of(engine, sub);
   int64_t now = dx_monotonic_ms();
 
@@ -167,7 +167,7 @@ void engine_poll_ready(struct call *call)
 static void poll_later(struct call *call)
 {
   struct dx_submission *sub = call->sub;
-  struct polled *polled = call->polled;
+  struct dx_polled *polled = call->polled;
   struct run *run = run_of(sub);
   int64_t now = dx_monotonic_ms();
 

@@ -36,7 +36,6 @@ static enum dx_code register_take(struct dx_submission *sub,
   run_of(sub)->reg.conflicts = 0;
   engine_begin_upload(sub);
   engine_begin_poll(sub, wait_ms);
-  engine_forget_cases(sub);
   engine_wait_for(sub, 0);
   return DX_OK;
 }

@@ -57,12 +57,22 @@ struct dx_file {   /* a document as it was registered */
   enum dx_put put;
 };
 
+/* The calls for one source or case, by this process. */
+struct dx_polled {
+  int64_t due_ms;     /* monotonic: no call before then */
+  int64_t wait_ms;    /* the last wait of the schedule */
+  int64_t not_yet_ms; /* age at the last "not yet" */
+  int absent;         /* consecutive GETs that did not find it */
+  int unexpected;     /* consecutive E_UNEXPECTED responses */
+};
+
 struct dx_case {
   char *id;
   enum dx_case_state state;
   int64_t bytes;
   char sha256[DX_SHA256_HEX_BYTES];
-  bool is_empty; /* the service found nothing in it */
+  bool is_empty;           /* the service found nothing in it */
+  struct dx_polled polled; /* the engine's; not in the journal */
 };
 
 struct dx_job;

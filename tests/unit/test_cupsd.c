@@ -136,26 +136,10 @@ static void respond(int op, ipp_t *ipp)
 static struct cupsd *cupsd;
 static struct dx_job job, others[CALLS_MAX];
 static struct question *question, *other_questions[CALLS_MAX];
-static char told[256];
 
 static struct dx_service services[] = {{.name = "default"}, {.name = "second"}};
 static const struct dx_config config = {.services = services,
                                         .service_count = 2};
-
-static bool asks_again; /* when told */
-
-static void on_answer(void *ctx, const char *key)
-{
-  enum dx_answer answer;
-
-  (void)ctx;
-  if (asks_again) {
-    now_ms += DX_ASK_AGAIN_MS;
-    assert_false(cupsd_answer(cupsd, &job, &question, now_ms, &answer));
-  }
-  (void)strncat(told, key == NULL ? "list " : "job ",
-                sizeof(told) - strlen(told) - 1);
-}
 
 static char *text(const char *value)
 {
@@ -196,10 +180,8 @@ static int begin(void **state)
   now_ms = 1000000;
   dx_clock_use(&test_clock);
   memset(&fake, 0, sizeof(fake));
-  told[0] = '\0';
   make_job(&job, 17);
-  asks_again = false;
-  cupsd = cupsd_new(NULL, &config, on_answer, NULL);
+  cupsd = cupsd_new(NULL, &config);
   return 0;
 }
 
@@ -269,7 +251,6 @@ static void every_state_has_an_answer(void **state)
     expect(rows[i].answer);
     now_ms += DX_ASK_AGAIN_MS;
   }
-  assert_string_equal(told, "job job job job job ");
 }
 
 static void query_names_the_owner_of_the_job(void **state)
@@ -549,7 +530,6 @@ static void queued_queries_share_common_answers(void **state)
     assert_int_equal(answer, DX_ANSWER_CHANGED);
   }
   assert_int_equal(asked(JOB), 10);
-  assert_int_equal(strlen(told), 10 * strlen("job "));
 }
 
 static void silent_cupsd_delays_no_job(void **state)
@@ -599,15 +579,6 @@ static void silent_cupsd_is_queried_once_at_a_time(void **state)
   assert_int_equal(asked(JOB), 10); /* four at once again */
 }
 
-static void client_may_query_again_after_a_notification(void **state)
-{
-  (void)state;
-  asks_again = true;
-  ask();
-  respond(JOB, ipp_status(IPP_STATUS_ERROR_NOT_FOUND));
-  assert_int_equal(asked(JOB), 2);
-}
-
 static void canceled_query_is_removed_from_the_queue(void **state)
 {
   size_t i;
@@ -617,7 +588,6 @@ static void canceled_query_is_removed_from_the_queue(void **state)
   for (i = 0; i < 4; i++)
     cupsd_forget(&other_questions[i]);
   assert_int_equal(asked(JOB), 8);
-  assert_int_equal(strlen(told), 0);
 }
 
 /* ---- the list for the sweep ---- */
@@ -636,9 +606,7 @@ static void list_contains_jobs_that_may_run_again(void **state)
   respond(LIST, ipp_jobs(first, 3));
   assert_int_equal(open_call(LIST)->from, 4);
   respond(LIST, ipp_jobs(&second, 1));
-  assert_string_equal(told, "");
   respond(LIST, ipp_jobs(NULL, 0));
-  assert_string_equal(told, "list ");
   assert_int_equal(cupsd_may_rerun(cupsd, "1", "urn:1"), DX_RERUN_MAY);
   assert_int_equal(cupsd_may_rerun(cupsd, "1", "urn:other"), DX_RERUN_NO);
   assert_int_equal(cupsd_may_rerun(cupsd, "2", "urn:2"), DX_RERUN_NO);
@@ -697,7 +665,6 @@ int main(void)
       WITH_CUPSD(queued_queries_share_common_answers),
       WITH_CUPSD(silent_cupsd_delays_no_job),
       WITH_CUPSD(silent_cupsd_is_queried_once_at_a_time),
-      WITH_CUPSD(client_may_query_again_after_a_notification),
       WITH_CUPSD(canceled_query_is_removed_from_the_queue),
       WITH_CUPSD(list_contains_jobs_that_may_run_again),
       WITH_CUPSD(incomplete_list_is_ignored),
