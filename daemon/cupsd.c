@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/queue.h>
 
 #include "lib/base/clock.h"
 #include "lib/base/log.h"
@@ -56,14 +55,6 @@ struct shared {
   struct listed *jobs;
   size_t count;
   bool is_cut; /* not all jobs fit into the list */
-};
-
-struct cupsd {
-  struct dx_http *http;
-  const struct dx_config *config;
-  TAILQ_HEAD(, question) questions;
-  struct shared *shared;
-  bool is_silent; /* the last query had no response: one at a time */
 };
 
 /* ---- sending ---- */
@@ -465,30 +456,21 @@ enum dx_rerun cupsd_may_rerun(void *ctx, const char *cups_id, const char *uuid)
              : DX_RERUN_NO;
 }
 
-struct cupsd *cupsd_new(struct dx_http *http, const struct dx_config *config)
+void cupsd_start(struct cupsd *cupsd, struct dx_http *http,
+                 const struct dx_config *config)
 {
-  struct cupsd *cupsd = calloc(1, sizeof(*cupsd));
-
-  if (cupsd == NULL)
-    return NULL;
-  cupsd->http = http;
-  cupsd->config = config;
+  *cupsd = (struct cupsd){.http = http, .config = config};
   TAILQ_INIT(&cupsd->questions);
-  return cupsd;
 }
 
-void cupsd_free(struct cupsd **cupsd)
+void cupsd_stop(struct cupsd *cupsd)
 {
   struct shared *s;
 
-  if (*cupsd == NULL)
-    return;
-  while ((s = (*cupsd)->shared) != NULL) {
-    (*cupsd)->shared = s->next;
+  while ((s = cupsd->shared) != NULL) {
+    cupsd->shared = s->next;
     dx_http_cancel(&s->list.call);
     forget_jobs(s);
     free(s);
   }
-  free(*cupsd);
-  *cupsd = NULL;
 }

@@ -18,6 +18,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/queue.h>
 
 #include "daemon/service/http.h"
 #include "lib/config/config.h"
@@ -26,14 +27,21 @@
 #include "lib/spool/permission.h"
 #include "lib/spool/retention.h"
 
-struct cupsd;
 struct question; /* a query about one job, and its last answer */
 
-/* NULL when out of memory. */
-struct cupsd *cupsd_new(struct dx_http *http, const struct dx_config *config);
+struct cupsd {
+  struct dx_http *http;
+  const struct dx_config *config;
+  TAILQ_HEAD(, question) questions;
+  struct shared *shared;
+  bool is_silent; /* the last query had no response: one at a time */
+};
 
-/* Takes NULL. Cancels all requests. All questions must have been forgotten. */
-void cupsd_free(struct cupsd **cupsd);
+void cupsd_start(struct cupsd *cupsd, struct dx_http *http,
+                 const struct dx_config *config);
+/* Cancels all requests. All questions must have been forgotten. Accepts zeros.
+ */
+void cupsd_stop(struct cupsd *cupsd);
 
 /*
  * Returns true, with the last answer about the job, if it was requested at or

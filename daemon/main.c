@@ -283,13 +283,13 @@ static void sweep(struct daemon *d)
 {
   const struct dx_sweep what = {d->manager.config, manager_holds,
                                 manager_saved,     &d->manager,
-                                cupsd_may_rerun,   d->manager.cupsd};
+                                cupsd_may_rerun,   &d->manager.cupsd};
 
   if (dx_monotonic_ms() < d->sweep_ms)
     return;
   /* The first call only requests the list of jobs from cupsd. If cupsd does not
    * respond, all records are kept. */
-  if (cupsd_may_rerun(d->manager.cupsd, "", "") == DX_RERUN_UNKNOWN &&
+  if (cupsd_may_rerun(&d->manager.cupsd, "", "") == DX_RERUN_UNKNOWN &&
       ++d->sweep_tries <= SWEEP_TRIES) {
     d->sweep_ms = dx_monotonic_ms() + SWEEP_ASK_MS;
     return;

@@ -302,7 +302,7 @@ enum dx_code manager_pick_up(struct manager *manager, const char *name,
   if (code == DX_E_NOT_FOUND)
     return code;
   if (code == DX_OK)
-    code = transfers_hold(manager->transfers, receipt, err);
+    code = transfers_hold(&manager->transfers, receipt, err);
   if (code == DX_OK)
     code = dx_spool_pick_up(manager->spool, receipt, err);
   if (code == DX_OK || code == DX_E_UNSYNCED) {
@@ -450,7 +450,7 @@ int64_t manager_turn(struct manager *manager)
                                                  : manager->load_ms;
   due = permit_turn(manager);
   next = due < next ? due : next;
-  due = transfers_turn(manager->transfers);
+  due = transfers_turn(&manager->transfers);
   next = due < next ? due : next;
   due = attend_turn(manager);
   return due < next ? due : next;
@@ -506,10 +506,9 @@ enum dx_code manager_start(struct manager *manager, struct dx_config *config,
   manager->config = config;
   manager->engine = dx_engine_new(config, manager->spool, manager->http,
                                   &observer, manager->stop_fd);
-  manager->cupsd = cupsd_new(manager->http, config);
-  if (manager->cupsd != NULL)
-    manager->transfers = transfers_new(manager->cupsd, config, manager->spool);
-  if (manager->engine == NULL || manager->transfers == NULL)
+  cupsd_start(&manager->cupsd, manager->http, config);
+  transfers_start(&manager->transfers, &manager->cupsd, config, manager->spool);
+  if (manager->engine == NULL)
     return dx_fail_nomem(err);
   look_at_receipts(manager); /* completes an interrupted merge first */
   return load_all(manager, err);
@@ -520,8 +519,8 @@ void manager_stop(struct manager *manager)
   dx_engine_free(&manager->engine);
   while (manager->count > 0)
     manager_drop(manager, manager->jobs[0]);
-  transfers_free(&manager->transfers);
-  cupsd_free(&manager->cupsd);
+  transfers_stop(&manager->transfers);
+  cupsd_stop(&manager->cupsd);
   free(manager->jobs);
   manager->jobs = NULL;
   dx_config_free(&manager->config);

@@ -65,8 +65,8 @@ struct manager {
   int stop_fd;           /* borrowed; readable when docextractd is to stop */
   struct status *status; /* borrowed */
   struct dx_engine *engine;
-  struct cupsd *cupsd;
-  struct transfers *transfers;
+  struct cupsd cupsd;
+  struct transfers transfers;
   struct session *sessions;
   struct managed **jobs;
   size_t count;

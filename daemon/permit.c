@@ -124,7 +124,7 @@ enum dx_permission permit_ask(struct manager *manager, struct managed *managed)
   if (dx_permission_needs_answer(&facts)) {
     if (managed->asked_ms == 0)
       managed->asked_ms = dx_monotonic_ms();
-    if (!cupsd_answer(manager->cupsd, job, &managed->question,
+    if (!cupsd_answer(&manager->cupsd, job, &managed->question,
                       managed->asked_ms, &answer))
       return DX_MAY_WAIT;
   }
@@ -170,13 +170,13 @@ int64_t permit_turn(struct manager *manager)
     struct managed *managed = manager->jobs[i];
 
     if (managed->asked_ms != 0 &&
-        cupsd_answer(manager->cupsd, managed->job, &managed->question,
+        cupsd_answer(&manager->cupsd, managed->job, &managed->question,
                      managed->asked_ms, &answer))
       dx_engine_wake(manager->engine, managed->job); /* it asks again */
     if (!is_watched(managed))
       continue;
     if (managed->watch_ms <= now &&
-        cupsd_answer(manager->cupsd, managed->job, &managed->question,
+        cupsd_answer(&manager->cupsd, managed->job, &managed->question,
                      managed->watch_ms, &answer)) {
       managed->watch_ms = now + managed->watch_gap_ms;
       managed->watch_gap_ms *= 2;

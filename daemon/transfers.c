@@ -14,29 +14,11 @@
 #include "lib/base/clock.h"
 #include "lib/base/log.h"
 #include "lib/base/policy.h"
-#include "lib/spool/transfer.h"
 
 #ifndef DX_TRANSFER_LOOK_MS        /* tests build with a short one */
 #define DX_TRANSFER_LOOK_MS 60000  /* between two lists of print jobs */
 #define DX_TRANSFER_STALL_MS 60000 /* without a further document */
 #endif
-
-struct our_queue {
-  char name[DX_QUEUE_BYTES];
-  char service[DX_SECTION_BYTES];
-};
-
-struct transfers {
-  struct cupsd_list list; /* its call also for the queues */
-  const struct dx_config *config;
-  struct dx_spool *spool;
-  int64_t look_ms; /* monotonic: when to look next */
-  /* Of this look. */
-  int64_t now_ms; /* wall clock */
-  struct our_queue *queues;
-  size_t queue_count;
-  struct dx_transfers all;
-};
 
 /* ---- one print job ---- */
 
@@ -274,29 +256,19 @@ size_t transfers_acknowledge(struct transfers *t)
   return count;
 }
 
-struct transfers *transfers_new(struct cupsd *cupsd,
-                                const struct dx_config *config,
-                                struct dx_spool *spool)
+void transfers_start(struct transfers *t, struct cupsd *cupsd,
+                     const struct dx_config *config, struct dx_spool *spool)
 {
-  struct transfers *t = calloc(1, sizeof(*t));
-
-  if (t == NULL)
-    return NULL;
-  t->list = (struct cupsd_list){cupsd, true, transfers_see, transfers_on_jobs,
-                                t,     0,    NULL};
-  t->config = config;
-  t->spool = spool;
-  t->look_ms = dx_monotonic_ms() + DX_TRANSFER_LOOK_MS;
+  *t = (struct transfers){
+      .list = {cupsd, true, transfers_see, transfers_on_jobs, t, 0, NULL},
+      .config = config,
+      .spool = spool,
+      .look_ms = dx_monotonic_ms() + DX_TRANSFER_LOOK_MS};
   dx_transfers_read(spool->history_dirfd, &t->all);
-  return t;
 }
 
-void transfers_free(struct transfers **transfers)
+void transfers_stop(struct transfers *t)
 {
-  if (*transfers == NULL)
-    return;
-  dx_http_cancel(&(*transfers)->list.call);
-  free((*transfers)->queues);
-  free(*transfers);
-  *transfers = NULL;
+  dx_http_cancel(&t->list.call);
+  free(t->queues);
 }

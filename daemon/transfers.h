@@ -13,14 +13,28 @@
 #include "daemon/cupsd.h"
 #include "lib/config/config.h"
 #include "lib/spool/spool.h"
+#include "lib/spool/transfer.h"
 
-struct transfers;
+struct our_queue {
+  char name[DX_QUEUE_BYTES];
+  char service[DX_SECTION_BYTES];
+};
 
-/* NULL when out of memory. */
-struct transfers *transfers_new(struct cupsd *cupsd,
-                                const struct dx_config *config,
-                                struct dx_spool *spool);
-void transfers_free(struct transfers **transfers); /* accepts NULL */
+struct transfers {
+  struct cupsd_list list; /* its call also for the queues */
+  const struct dx_config *config;
+  struct dx_spool *spool;
+  int64_t look_ms; /* monotonic: when to look next */
+  /* Of this look. */
+  int64_t now_ms; /* wall clock */
+  struct our_queue *queues;
+  size_t queue_count;
+  struct dx_transfers all;
+};
+
+void transfers_start(struct transfers *transfers, struct cupsd *cupsd,
+                     const struct dx_config *config, struct dx_spool *spool);
+void transfers_stop(struct transfers *transfers); /* accepts zeros */
 
 /* Asks cupsd if it is time. Returns when it is due again. */
 int64_t transfers_turn(struct transfers *transfers);

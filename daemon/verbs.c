@@ -400,7 +400,7 @@ static enum dx_code verb_seen(struct session *session, struct dx_err *err)
     manager->jobs[i]->job->seen |=
         dx_job_is_unseen_failure(manager->jobs[i]->job);
   code = dx_spool_count_failures(manager->spool, NULL, true, &count, err);
-  count += transfers_acknowledge(manager->transfers);
+  count += transfers_acknowledge(&manager->transfers);
   if (code == DX_OK)
     control_send(session->client, "done Acknowledged %zu failed job%s", count,
                  count == 1 ? "" : "s");

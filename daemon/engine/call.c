@@ -138,7 +138,7 @@ static void call_forget_token(struct service_state *svc, int64_t date_ms)
 {
   int64_t off = date_ms - dx_wall_ms();
 
-  dx_token_forget(svc->token);
+  dx_token_forget(&svc->token);
   if (date_ms >= 0)
     svc->clock_off_ms = llabs(off) > DX_CLOCK_SKEW_S * 1000LL ? off : 0;
 }
@@ -343,7 +343,7 @@ void engine_send(struct call *call,
   engine_take_slot(&call->slot, svc);
   run_of(call->sub)->waiting_since = 0;
   call->api.ready = call_ready;
-  if (dx_token_get(svc->token, off_ms, &call->api.token, &err) == DX_OK) {
+  if (dx_token_get(&svc->token, off_ms, &call->api.token, &err) == DX_OK) {
     engine_send_put(call, start);
     return;
   }

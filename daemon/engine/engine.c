@@ -287,10 +287,8 @@ struct dx_engine *dx_engine_new(const struct dx_config *config,
 
     svc->service = service;
     svc->host = engine_find_host(engine, service);
-    svc->token = dx_token_new(service, stop_fd);
+    svc->token = (struct dx_token){.service = service, .stop_fd = stop_fd};
     dx_counters_begin(&svc->counters, spool->history_dirfd, service->name);
-    if (svc->token == NULL)
-      dx_engine_free(&engine);
   }
   return engine;
 }
@@ -307,7 +305,7 @@ void dx_engine_free(struct dx_engine **engine_at)
   for (i = 0; i < engine->job_count; i++)
     engine_release_job(engine, engine->jobs[i]);
   for (i = 0; i < engine->config->service_count; i++) {
-    dx_token_free(&engine->services[i].token);
+    dx_token_forget(&engine->services[i].token);
     dx_counters_write(&engine->services[i].counters);
   }
   free(engine->hosts);

@@ -52,7 +52,7 @@ struct host {
 struct service_state {
   const struct dx_service *service;
   struct host *host;
-  struct dx_token *token;
+  struct dx_token token;
   struct dx_counters counters;
   int64_t clock_off_ms; /* its clock minus ours, if far off; else 0 */
   int token_tries;

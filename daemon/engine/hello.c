@@ -21,7 +21,7 @@ struct hello {
   struct service_state *svc;
   dx_hello_tell *tell;
   void *ctx; /* of tell */
-  struct dx_token *token;
+  struct dx_token token;
   const char *token_text;
   struct dx_http_call *call; /* NULL: waits for its slot */
   struct slot slot;
@@ -62,7 +62,7 @@ static void hello_free(struct hello *h)
   LIST_REMOVE(h, link);
   dx_http_cancel(&h->call);
   engine_release_slot(&h->slot);
-  dx_token_free(&h->token);
+  dx_token_forget(&h->token);
   free(h->greeting);
   free(h);
 }
@@ -94,16 +94,15 @@ static enum dx_code step_token(struct hello *h, struct dx_err *err)
 
   if (source->limit_s > 0)
     EXPECT(h, "%s, at most %d s", source->directive, source->limit_s);
-  h->token = dx_token_new(service, h->engine->stop_fd);
-  if (h->token == NULL)
-    return dx_fail_nomem(err);
+  h->token =
+      (struct dx_token){.service = service, .stop_fd = h->engine->stop_fd};
   if (service->token == DX_TOKEN_KEY)
     DETAIL(h, "signed with %s, key id %s",
            dx_algorithm_names[service->token_algorithm],
            service->token_key_id != NULL ? service->token_key_id : "none");
   else
     DETAIL(h, "from %s", source->directive);
-  code = dx_token_get(h->token, 0, &h->token_text, err);
+  code = dx_token_get(&h->token, 0, &h->token_text, err);
   if (code == DX_OK)
     return code;
   if (err->sys_errno == ENOENT)

@@ -12,7 +12,6 @@
 #include <string.h>
 #include <time.h>
 #include <strings.h>
-#include <sys/queue.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -30,7 +29,6 @@
 #define NOT_HTTP "the response is not HTTP"
 
 struct dx_http_call {
-  LIST_ENTRY(dx_http_call) link;
   struct dx_http *http;
   CURL *easy;
   struct curl_slist *headers;
@@ -48,7 +46,6 @@ struct dx_http_call {
 
 struct dx_http {
   CURLM *multi;
-  LIST_HEAD(, dx_http_call) calls;
 };
 
 /* ---- callbacks of a transfer ---- */
@@ -296,7 +293,6 @@ static void call_free(struct dx_http_call *call)
 {
   struct curl_slist *h;
 
-  LIST_REMOVE(call, link);
   if (call->easy != NULL) {
     (void)curl_multi_remove_handle(call->http->multi, call->easy);
     curl_easy_cleanup(call->easy);
@@ -318,7 +314,6 @@ enum dx_code dx_http_start(struct dx_http *http,
     return dx_fail_nomem(err);
   call->http = http;
   call->request = *request;
-  LIST_INSERT_HEAD(&http->calls, call, link);
   call->easy = curl_easy_init();
   if (call->easy == NULL || !set_options(call) || !add_headers(call) ||
       curl_multi_add_handle(http->multi, call->easy) != CURLM_OK) {
@@ -556,9 +551,6 @@ void dx_http_free(struct dx_http **http)
 {
   if (*http == NULL)
     return;
-  while (!LIST_EMPTY(&(*http)->calls)) /* call_free() removes it */
-    /* NOLINTNEXTLINE(*-unix.Malloc) */
-    call_free(LIST_FIRST(&(*http)->calls));
   (void)curl_multi_cleanup((*http)->multi);
   free(*http);
   *http = NULL;

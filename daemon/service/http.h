@@ -88,7 +88,7 @@ struct dx_http_call;
 /* NULL when out of memory. */
 struct dx_http *dx_http_new(void);
 
-/* Ends all requests without calling `done`. Takes NULL. */
+/* All requests must have ended. Takes NULL. */
 void dx_http_free(struct dx_http **http);
 
 /* Starts a request; *ret_call is valid until the request ends. E_NOMEM. */

@@ -26,25 +26,10 @@
 
 #define BLANKS " \t\r\n"
 
-struct dx_token {
-  const struct dx_service *service;
-  const struct dx_token_source_info *source;
-  char *text;        /* NULL: none now */
-  int64_t renew_ms;  /* monotonic; 80 % of its life; 0: read at each call */
-  int64_t offset_ms; /* added to our clock when signing */
-  int stop_fd;       /* ends a wait with E_STOPPED; -1: none */
-};
-
-struct dx_token *dx_token_new(const struct dx_service *service, int stop_fd)
+static const struct dx_token_source_info *
+source_of(const struct dx_token *token)
 {
-  struct dx_token *token = calloc(1, sizeof(*token));
-
-  if (token == NULL)
-    return NULL;
-  token->service = service;
-  token->source = &dx_token_sources[service->token];
-  token->stop_fd = stop_fd;
-  return token;
+  return &dx_token_sources[token->service->token];
 }
 
 void dx_token_forget(struct dx_token *token)
@@ -53,15 +38,6 @@ void dx_token_forget(struct dx_token *token)
     explicit_bzero(token->text, strlen(token->text));
   free(token->text);
   token->text = NULL;
-}
-
-void dx_token_free(struct dx_token **token)
-{
-  if (*token == NULL)
-    return;
-  dx_token_forget(*token);
-  free(*token);
-  *token = NULL;
 }
 
 /* Sets renew_ms to DX_TOKEN_RENEW_PERCENT of a life that begins now. */
@@ -85,7 +61,7 @@ static enum dx_code read_named(const struct dx_token *token, const char *path,
   if (code != DX_E_NOMEM && code != DX_E_FDS)
     code = DX_E_KEY;
   return dx_fail(err, code, why.sys_errno, "the %s cannot be used: %s",
-                 token->source->directive, why.text);
+                 source_of(token)->directive, why.text);
 }
 
 /* ---- a key ---- */
@@ -125,7 +101,7 @@ static enum dx_code token_set_text(struct dx_token *token, const char *text,
     i++;
   if (len == 0 || i < len)
     return dx_fail(err, DX_E_KEY, 0, "the %s provides %s",
-                   token->source->directive, instead);
+                   source_of(token)->directive, instead);
   token->text = strndup(text, len);
   return token->text != NULL ? DX_OK : dx_fail_nomem(err);
 }
@@ -140,7 +116,7 @@ static enum dx_code take_bare(struct dx_token *token, const char *text,
   len = strcspn(text, BLANKS);
   if (text[len + strspn(text + len, BLANKS)] != '\0')
     return dx_fail(err, DX_E_KEY, 0, "the %s provides more than one token",
-                   token->source->directive);
+                   source_of(token)->directive);
   return token_set_text(token, text, len, "no token", err);
 }
 
@@ -175,7 +151,7 @@ static enum dx_code await(const struct dx_token *token, int fd,
   if (ready > 0)
     return DX_OK;
   return dx_fail(err, DX_E_KEY, 0, "the %s took longer than %d s",
-                 token->source->directive, token->source->limit_s);
+                 source_of(token)->directive, source_of(token)->limit_s);
 }
 
 /* Appends everything up to the end of fd to `text`. E_KEY if that is more than
@@ -184,7 +160,7 @@ static enum dx_code token_read_all(const struct dx_token *token, int fd,
                                    int64_t until_ms, struct dx_buf *text,
                                    struct dx_err *err)
 {
-  const char *from = token->source->directive;
+  const char *from = source_of(token)->directive;
   enum dx_code code = DX_OK;
   char bytes[4096];
   ssize_t n = 1;
@@ -212,7 +188,8 @@ static enum dx_code token_read_all(const struct dx_token *token, int fd,
 static enum dx_code run_command(const struct dx_token *token, char **words,
                                 struct dx_buf *output, struct dx_err *err)
 {
-  int64_t until_ms = dx_monotonic_ms() + (int64_t)token->source->limit_s * 1000;
+  int64_t until_ms =
+      dx_monotonic_ms() + (int64_t)source_of(token)->limit_s * 1000;
   char *no_variables[] = {NULL};
   int ends[2], fd, e, status = 0;
   enum dx_code code;

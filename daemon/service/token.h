@@ -17,13 +17,15 @@
 #include "lib/base/err.h"
 #include "lib/config/config.h"
 
-struct dx_token;
-
-/* The service is borrowed and must outlive the object. Does not read the token.
- * stop_fd: becomes readable when the process is to stop, and then ends the wait
- * for a TokenCommand with E_STOPPED; -1: none. */
-struct dx_token *dx_token_new(const struct dx_service *service, int stop_fd);
-void dx_token_free(struct dx_token **token); /* takes NULL, wipes the token */
+struct dx_token {
+  const struct dx_service *service; /* borrowed */
+  int stop_fd; /* becomes readable when the process is to stop, and then ends
+                  the wait for a TokenCommand with E_STOPPED; -1: none */
+  /* the rest is of token.c; zeros at first */
+  char *text;        /* NULL: none now */
+  int64_t renew_ms;  /* monotonic; 80 % of its life; 0: read at each call */
+  int64_t offset_ms; /* added to our clock when signing */
+};
 
 /*
  * Returns the token to send, borrowed until the next call on the object. It is
@@ -37,7 +39,7 @@ enum dx_code dx_token_get(struct dx_token *token, int64_t server_offset_ms,
                           const char **ret_text,
                           struct dx_err *err) DX_MUST_USE;
 
-/* Forgets the current token, so that the source is read again. */
+/* Wipes and frees the current token, so that the source is read again. */
 void dx_token_forget(struct dx_token *token);
 
 #endif

@@ -133,7 +133,7 @@ static void respond(int op, ipp_t *ipp)
 
 /* ---- the job ---- */
 
-static struct cupsd *cupsd;
+static struct cupsd cupsd;
 static struct dx_job job, others[CALLS_MAX];
 static struct question *question, *other_questions[CALLS_MAX];
 
@@ -181,7 +181,7 @@ static int begin(void **state)
   dx_clock_use(&test_clock);
   memset(&fake, 0, sizeof(fake));
   make_job(&job, 17);
-  cupsd = cupsd_new(NULL, &config);
+  cupsd_start(&cupsd, NULL, &config);
   return 0;
 }
 
@@ -193,7 +193,7 @@ static int end(void **state)
   cupsd_forget(&question);
   for (i = 0; i < CALLS_MAX; i++)
     cupsd_forget(&other_questions[i]);
-  cupsd_free(&cupsd);
+  cupsd_stop(&cupsd);
   free_job(&job);
   for (i = 0; i < CALLS_MAX; i++)
     free_job(&others[i]);
@@ -207,14 +207,14 @@ static void ask(void)
 {
   enum dx_answer answer;
 
-  assert_false(cupsd_answer(cupsd, &job, &question, now_ms, &answer));
+  assert_false(cupsd_answer(&cupsd, &job, &question, now_ms, &answer));
 }
 
 static void expect(enum dx_answer expected)
 {
   enum dx_answer answer = DX_ANSWER_COUNT;
 
-  assert_true(cupsd_answer(cupsd, &job, &question, 0, &answer));
+  assert_true(cupsd_answer(&cupsd, &job, &question, 0, &answer));
   assert_string_equal(dx_answer_word(answer), dx_answer_word(expected));
 }
 
@@ -480,10 +480,10 @@ static void job_is_queried_at_most_once_a_second(void **state)
   assert_int_equal(asked(JOB), 1);
   respond(JOB, ipp_status(IPP_STATUS_ERROR_NOT_FOUND));
   now_ms += DX_ASK_AGAIN_MS - 1;
-  assert_false(cupsd_answer(cupsd, &job, &question, now_ms, &answer));
+  assert_false(cupsd_answer(&cupsd, &job, &question, now_ms, &answer));
   assert_int_equal(asked(JOB), 1);
   now_ms++;
-  assert_false(cupsd_answer(cupsd, &job, &question, now_ms, &answer));
+  assert_false(cupsd_answer(&cupsd, &job, &question, now_ms, &answer));
   assert_int_equal(asked(JOB), 2);
 }
 
@@ -496,8 +496,8 @@ static void recent_answer_is_reused(void **state)
   ask();
   now_ms += 300;
   respond(JOB, ipp_status(IPP_STATUS_ERROR_NOT_FOUND));
-  assert_true(cupsd_answer(cupsd, &job, &question, since, &answer));
-  assert_false(cupsd_answer(cupsd, &job, &question, since + 1, &answer));
+  assert_true(cupsd_answer(&cupsd, &job, &question, since, &answer));
+  assert_false(cupsd_answer(&cupsd, &job, &question, since + 1, &answer));
 }
 
 static void ask_for_many(size_t count)
@@ -508,7 +508,7 @@ static void ask_for_many(size_t count)
   for (i = 0; i < count; i++) {
     make_job(&others[i], (int)i + 1);
     assert_false(
-        cupsd_answer(cupsd, &others[i], &other_questions[i], now_ms, &answer));
+        cupsd_answer(&cupsd, &others[i], &other_questions[i], now_ms, &answer));
   }
 }
 
@@ -526,7 +526,7 @@ static void queued_queries_share_common_answers(void **state)
   respond(QUEUE, ipp_queue("lpd://paper"));
   for (i = 0; i < 10; i++) {
     assert_true(
-        cupsd_answer(cupsd, &others[i], &other_questions[i], 0, &answer));
+        cupsd_answer(&cupsd, &others[i], &other_questions[i], 0, &answer));
     assert_int_equal(answer, DX_ANSWER_CHANGED);
   }
   assert_int_equal(asked(JOB), 10);
@@ -543,7 +543,7 @@ static void silent_cupsd_delays_no_job(void **state)
     end_call(open_call(JOB), DX_E_NET, 0, NULL);
   for (i = 0; i < 10; i++) {
     assert_true(
-        cupsd_answer(cupsd, &others[i], &other_questions[i], 0, &answer));
+        cupsd_answer(&cupsd, &others[i], &other_questions[i], 0, &answer));
     assert_int_equal(answer, DX_ANSWER_NONE);
   }
   assert_int_equal(asked(JOB), 4);
@@ -558,7 +558,7 @@ static void query_many_again(size_t count)
   now_ms += DX_ASK_AGAIN_MS;
   for (i = 0; i < count; i++)
     assert_false(
-        cupsd_answer(cupsd, &others[i], &other_questions[i], now_ms, &answer));
+        cupsd_answer(&cupsd, &others[i], &other_questions[i], now_ms, &answer));
 }
 
 static void silent_cupsd_is_queried_once_at_a_time(void **state)
@@ -602,18 +602,18 @@ static void list_contains_jobs_that_may_run_again(void **state)
                                            false};
 
   (void)state;
-  assert_int_equal(cupsd_may_rerun(cupsd, "1", "urn:1"), DX_RERUN_UNKNOWN);
+  assert_int_equal(cupsd_may_rerun(&cupsd, "1", "urn:1"), DX_RERUN_UNKNOWN);
   respond(LIST, ipp_jobs(first, 3));
   assert_int_equal(open_call(LIST)->from, 4);
   respond(LIST, ipp_jobs(&second, 1));
   respond(LIST, ipp_jobs(NULL, 0));
-  assert_int_equal(cupsd_may_rerun(cupsd, "1", "urn:1"), DX_RERUN_MAY);
-  assert_int_equal(cupsd_may_rerun(cupsd, "1", "urn:other"), DX_RERUN_NO);
-  assert_int_equal(cupsd_may_rerun(cupsd, "2", "urn:2"), DX_RERUN_NO);
+  assert_int_equal(cupsd_may_rerun(&cupsd, "1", "urn:1"), DX_RERUN_MAY);
+  assert_int_equal(cupsd_may_rerun(&cupsd, "1", "urn:other"), DX_RERUN_NO);
+  assert_int_equal(cupsd_may_rerun(&cupsd, "2", "urn:2"), DX_RERUN_NO);
   /* it may be that one */
-  assert_int_equal(cupsd_may_rerun(cupsd, "3", "urn:3"), DX_RERUN_MAY);
-  assert_int_equal(cupsd_may_rerun(cupsd, "501", "urn:501"), DX_RERUN_MAY);
-  assert_int_equal(cupsd_may_rerun(cupsd, "502", "urn:502"), DX_RERUN_NO);
+  assert_int_equal(cupsd_may_rerun(&cupsd, "3", "urn:3"), DX_RERUN_MAY);
+  assert_int_equal(cupsd_may_rerun(&cupsd, "501", "urn:501"), DX_RERUN_MAY);
+  assert_int_equal(cupsd_may_rerun(&cupsd, "502", "urn:502"), DX_RERUN_NO);
   assert_int_equal(asked(LIST), 3);
 }
 
@@ -622,20 +622,20 @@ static void incomplete_list_is_ignored(void **state)
   static const struct ipp_listed first = {1, "urn:1", IPP_JSTATE_HELD, false};
 
   (void)state;
-  (void)cupsd_may_rerun(cupsd, "1", "urn:1");
+  (void)cupsd_may_rerun(&cupsd, "1", "urn:1");
   respond(LIST, ipp_jobs(&first, 1));
   end_call(open_call(LIST), DX_E_NET, 0, NULL);
-  assert_int_equal(cupsd_may_rerun(cupsd, "1", "urn:1"), DX_RERUN_UNKNOWN);
+  assert_int_equal(cupsd_may_rerun(&cupsd, "1", "urn:1"), DX_RERUN_UNKNOWN);
 }
 
 static void list_expires(void **state)
 {
   (void)state;
-  (void)cupsd_may_rerun(cupsd, "1", "urn:1");
+  (void)cupsd_may_rerun(&cupsd, "1", "urn:1");
   respond(LIST, ipp_jobs(NULL, 0));
-  assert_int_equal(cupsd_may_rerun(cupsd, "1", "urn:1"), DX_RERUN_NO);
+  assert_int_equal(cupsd_may_rerun(&cupsd, "1", "urn:1"), DX_RERUN_NO);
   now_ms += 60000;
-  assert_int_equal(cupsd_may_rerun(cupsd, "1", "urn:1"), DX_RERUN_UNKNOWN);
+  assert_int_equal(cupsd_may_rerun(&cupsd, "1", "urn:1"), DX_RERUN_UNKNOWN);
   assert_int_equal(asked(LIST), 2);
 }
 

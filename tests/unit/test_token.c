@@ -115,17 +115,15 @@ static struct dx_service command_service(const char *script)
 static enum dx_code token_of(const struct dx_service *service, char *ret_text,
                              size_t size, struct dx_err *err)
 {
-  struct dx_token *token = dx_token_new(service, -1);
+  struct dx_token token = {.service = service, .stop_fd = -1};
   const char *text = NULL;
   enum dx_code code;
 
-  assert_non_null(token);
   memset(err, 0, sizeof(*err));
-  code = dx_token_get(token, 0, &text, err);
+  code = dx_token_get(&token, 0, &text, err);
   assert_int_equal(code != DX_OK, text == NULL);
   (void)snprintf(ret_text, size, "%s", text != NULL ? text : "");
-  dx_token_free(&token);
-  assert_null(token);
+  dx_token_forget(&token);
   return code;
 }
 
@@ -324,12 +322,12 @@ static void verify_hmac(const struct row *row, const char *token,
 static void check_signature(const struct row *row, EVP_PKEY *key)
 {
   struct dx_service service = key_service(row->algorithm);
-  struct dx_token *token = dx_token_new(&service, -1);
+  struct dx_token token = {.service = &service, .stop_fd = -1};
   struct dx_err err;
   struct parts parts;
   const char *text = NULL;
 
-  if (dx_token_get(token, 0, &text, &err) != DX_OK)
+  if (dx_token_get(&token, 0, &text, &err) != DX_OK)
     fail_msg("%s: %s", row->name, err.text);
   take_apart(text, &parts);
   assert_string_equal(dx_json_string(dx_json_get(parts.head, "alg")),
@@ -341,7 +339,7 @@ static void check_signature(const struct row *row, EVP_PKEY *key)
   else if (verify(row, key, text, &parts) != 1)
     fail_msg("%s: the signature is wrong", row->name);
   release_parts(&parts);
-  dx_token_free(&token);
+  dx_token_forget(&token);
 }
 
 /* Several times each: now and then r or s starts with a zero byte. */
@@ -380,7 +378,7 @@ static void claims_are_those_of_the_configuration(void **state)
       {.name = (char[]){"n"}, .value = (char[]){"42"}},
       {.name = (char[]){"t"}, .value = (char[]){"true"}}};
   struct dx_service service = key_service(DX_ALG_HS256);
-  struct dx_token *token;
+  struct dx_token token = {.service = &service, .stop_fd = -1};
   struct parts parts;
   const char *text = NULL, *id;
 
@@ -389,8 +387,7 @@ static void claims_are_those_of_the_configuration(void **state)
   memcpy(service.claims.items, claims, sizeof(claims));
   service.claims.count = 3;
   write_text(key_path, SECRET64);
-  token = dx_token_new(&service, -1);
-  assert_int_equal(dx_token_get(token, -90000, &text, NULL), DX_OK);
+  assert_int_equal(dx_token_get(&token, -90000, &text, NULL), DX_OK);
   take_apart(text, &parts);
   assert_string_equal(dx_json_string(dx_json_get(parts.head, "kid")),
                       "2026-01");
@@ -407,7 +404,7 @@ static void claims_are_those_of_the_configuration(void **state)
   assert_string_equal(dx_json_string(dx_json_get(parts.claims, "n")), "42");
   assert_string_equal(dx_json_string(dx_json_get(parts.claims, "t")), "true");
   release_parts(&parts);
-  dx_token_free(&token);
+  dx_token_forget(&token);
 }
 
 static void without_key_id_there_is_no_kid(void **state)
@@ -555,48 +552,48 @@ static char *copy_of(struct dx_token *token)
 static void token_is_renewed_at_80_percent_of_its_life(void **state)
 {
   struct dx_service service = key_service(DX_ALG_HS256);
-  struct dx_token *token = dx_token_new(&service, -1);
+  struct dx_token token = {.service = &service, .stop_fd = -1};
   char *first, *before, *after;
 
   (void)state;
   write_text(key_path, SECRET64);
-  first = copy_of(token);
+  first = copy_of(&token);
   boot_ms += 239999;
-  before = copy_of(token);
+  before = copy_of(&token);
   boot_ms += 1;
-  after = copy_of(token);
+  after = copy_of(&token);
   assert_string_equal(first, before);
   assert_string_not_equal(first, after);
   free(first);
   free(before);
   free(after);
-  dx_token_free(&token);
+  dx_token_forget(&token);
 }
 
 static void discarded_token_is_renewed(void **state)
 {
   struct dx_service service = key_service(DX_ALG_HS256);
-  struct dx_token *token = dx_token_new(&service, -1);
+  struct dx_token token = {.service = &service, .stop_fd = -1};
   const char *text = NULL;
   char *first, *second;
 
   (void)state;
   write_text(key_path, SECRET64);
-  first = copy_of(token);
-  dx_token_forget(token);
-  dx_token_forget(token);
-  second = copy_of(token);
+  first = copy_of(&token);
+  dx_token_forget(&token);
+  dx_token_forget(&token);
+  second = copy_of(&token);
   assert_string_not_equal(first, second);
-  dx_token_forget(token);
+  dx_token_forget(&token);
   assert_int_equal(unlink(key_path), 0); /* the key is really read again */
-  assert_int_equal(dx_token_get(token, 0, &text, NULL), DX_E_KEY);
+  assert_int_equal(dx_token_get(&token, 0, &text, NULL), DX_E_KEY);
   assert_null(text);
   write_text(key_path, SECRET64);
-  assert_int_equal(dx_token_get(token, 0, &text, NULL), DX_OK);
+  assert_int_equal(dx_token_get(&token, 0, &text, NULL), DX_OK);
   free(first);
   free(second);
-  dx_token_free(&token);
-  dx_token_free(&token);
+  dx_token_forget(&token);
+  dx_token_forget(&token);
 }
 
 /* ---- TokenFile ---- */
@@ -604,34 +601,34 @@ static void discarded_token_is_renewed(void **state)
 static void token_file_is_read_again_when_it_changes(void **state)
 {
   struct dx_service service = file_service();
-  struct dx_token *token = dx_token_new(&service, -1);
+  struct dx_token token = {.service = &service, .stop_fd = -1};
   struct timespec before[2] = {{.tv_sec = NOW_S - 1}, {.tv_sec = NOW_S - 1}};
   struct timespec times[2] = {{.tv_sec = NOW_S}, {.tv_sec = NOW_S}};
   const char *text = NULL;
 
   (void)state;
   write_text(token_path, " abc.def\r\n");
-  assert_int_equal(dx_token_get(token, 0, &text, NULL), DX_OK);
+  assert_int_equal(dx_token_get(&token, 0, &text, NULL), DX_OK);
   assert_string_equal(text, "abc.def");
   boot_ms += 1000000000; /* a file has no age */
-  assert_int_equal(dx_token_get(token, 0, &text, NULL), DX_OK);
+  assert_int_equal(dx_token_get(&token, 0, &text, NULL), DX_OK);
   assert_string_equal(text, "abc.def");
   write_text(token_path, "longer.than.before"); /* size */
   assert_int_equal(utimensat(AT_FDCWD, token_path, before, 0), 0);
-  assert_int_equal(dx_token_get(token, 0, &text, NULL), DX_OK);
+  assert_int_equal(dx_token_get(&token, 0, &text, NULL), DX_OK);
   assert_string_equal(text, "longer.than.before");
   write_text(token_path, "another.of.equal.s"); /* mtime */
   assert_int_equal(utimensat(AT_FDCWD, token_path, times, 0), 0);
-  assert_int_equal(dx_token_get(token, 0, &text, NULL), DX_OK);
+  assert_int_equal(dx_token_get(&token, 0, &text, NULL), DX_OK);
   assert_string_equal(text, "another.of.equal.s");
   write_text(out_path, "renamed.of.equal.s"); /* inode */
   assert_int_equal(utimensat(AT_FDCWD, out_path, times, 0), 0);
   assert_int_equal(rename(out_path, token_path), 0);
-  assert_int_equal(dx_token_get(token, 0, &text, NULL), DX_OK);
+  assert_int_equal(dx_token_get(&token, 0, &text, NULL), DX_OK);
   assert_string_equal(text, "renamed.of.equal.s");
   assert_int_equal(unlink(token_path), 0);
-  assert_int_equal(dx_token_get(token, 0, &text, NULL), DX_E_KEY);
-  dx_token_free(&token);
+  assert_int_equal(dx_token_get(&token, 0, &text, NULL), DX_E_KEY);
+  dx_token_forget(&token);
 }
 
 static void token_file_may_be_a_link(void **state)
@@ -679,23 +676,23 @@ static void token_file_must_contain_one_word(void **state)
 static void command_prints_a_bare_token(void **state)
 {
   struct dx_service service = command_service("echo ' abc.def '\n");
-  struct dx_token *token = dx_token_new(&service, -1);
+  struct dx_token token = {.service = &service, .stop_fd = -1};
   char *text;
 
   (void)state;
   check_token(&service, "abc.def");
-  text = copy_of(token);
+  text = copy_of(&token);
   free(text);
   write_text(script_path, "echo new\n");
   boot_ms += 239999; /* 80 % of five minutes */
-  text = copy_of(token);
+  text = copy_of(&token);
   assert_string_equal(text, "abc.def");
   free(text);
   boot_ms += 1;
-  text = copy_of(token);
+  text = copy_of(&token);
   assert_string_equal(text, "new");
   free(text);
-  dx_token_free(&token);
+  dx_token_forget(&token);
   service = command_service("echo 12345\n"); /* digits are not parsed as JSON */
   check_token(&service, "12345");
 }
@@ -704,38 +701,38 @@ static void command_prints_json_with_its_expiry(void **state)
 {
   struct dx_service service = command_service(
       "echo '{\"token\": \"abc\", \"expires\": \"2026-01-31T13:00:00Z\"}'\n");
-  struct dx_token *token = dx_token_new(&service, -1);
-  char *text = copy_of(token);
+  struct dx_token token = {.service = &service, .stop_fd = -1};
+  char *text = copy_of(&token);
 
   (void)state;
   assert_string_equal(text, "abc");
   free(text);
   write_text(script_path, "echo '{\"token\": \"new\"}'\n");
   boot_ms += 3600000 / 100 * 80 - 1;
-  text = copy_of(token);
+  text = copy_of(&token);
   assert_string_equal(text, "abc");
   free(text);
   boot_ms += 1;
-  text = copy_of(token);
+  text = copy_of(&token);
   assert_string_equal(text, "new");
   free(text);
-  dx_token_free(&token);
+  dx_token_forget(&token);
 }
 
 static void expired_token_is_fetched_again_at_once(void **state)
 {
   struct dx_service service = command_service(
       "echo '{\"token\": \"abc\", \"expires\": \"2026-01-31T11:00:00Z\"}'\n");
-  struct dx_token *token = dx_token_new(&service, -1);
-  char *text = copy_of(token);
+  struct dx_token token = {.service = &service, .stop_fd = -1};
+  char *text = copy_of(&token);
 
   (void)state;
   free(text);
   write_text(script_path, "echo new\n");
-  text = copy_of(token);
+  text = copy_of(&token);
   assert_string_equal(text, "new");
   free(text);
-  dx_token_free(&token);
+  dx_token_forget(&token);
 }
 
 static void commands_that_fail_are_reported(void **state)
