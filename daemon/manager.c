@@ -111,12 +111,13 @@ static void manager_settle(struct manager *manager, struct managed *managed)
   load_later(manager);
 }
 
-/* Notifies the clients that wait for the job. */
+/* Notifies the clients that wait for the job, when its documents are deleted:
+ * a user may look for them. */
 static void manager_end(struct manager *manager, struct managed *managed)
 {
   managed->is_over = true;
-  attend_over(manager, managed);
   manager_settle(manager, managed);
+  attend_over(manager, managed);
 }
 
 static void on_ended(void *ctx, struct dx_job *job)
