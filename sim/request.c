@@ -241,13 +241,13 @@ void sim_request_completed(void *cls, struct MHD_Connection *connection,
   (void)code;
   if (r == NULL)
     return;
-  request_log(r, 0); /* if not logged yet: the client disconnected */
   if (r->body_stream != NULL)
     (void)fclose(r->body_stream);
   if (r->upload.fd >= 0)
     (void)close(r->upload.fd);
   if (r->upload.tmp != NULL)
     (void)unlink(r->upload.tmp);
+  request_log(r, 0); /* if not logged yet: the client disconnected */
   free(r->upload.tmp);
   free(r->upload.refusal.body);
   free(r->body);
