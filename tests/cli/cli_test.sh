@@ -242,7 +242,7 @@ done
 has 'hello: what confines the parser of documents is printed' "$out" \
   '^ok +sandbox +(seccomp and Landlock|seccomp)$'
 has 'hello: the greeting is printed' "$out" '^Hello'
-is 'hello: stderr is empty' "$err" ''
+is 'hello: stderr is empty' "$(grep -v '^waiting for' <<< "$err")" ''
 has 'hello: who else runs as the user is printed' "$out" \
   "^ok +user +$owner, .*runs the filters of all printers"
 hasnt 'hello: no color in a pipe' "$out" $'\033'
@@ -480,29 +480,25 @@ faults 'hello * body {"status":200,"results":{"auth_info":"a\\u001b[31mb\\u202ec
 dx hello
 has 'hello: control characters in a greeting are replaced' \
   "$rc $out" 'a\?\[31mb\?c'
-faults 'hello * status 429 Retry-After: 4\n'
+faults 'hello * status 429 Retry-After: 10\n'
 fails 'too many requests' response 75 'fewer calls'
 faults ''
 dx hello
-has 'hello: the next one waits, and says so' "$rc $err" \
-  '^0 waiting for the end of the pause.*, [34] s$'
-is 'hello: only once' "$(wc -l <<< "$err")" 1
-faults 'hello * delay 3000\n'
-dx hello
-has 'hello: a long wait is explained' "$rc $err" '^0 waiting for the response'
-faults ''
+is 'hello: the next one waits' "$rc" 0
+is 'hello: and says so, once' \
+  "$(grep -c '^waiting for the end of the pause.*, [0-9]* s$' <<< "$err")" 1
 
 make_key "$dir/other-key"
 KEY=$dir/other-key configure
 fails 'a wrong key' 'token accepted' 77 'TokenKeyFile'
 start_sim --skew 7200
 configure
-fails 'a clock that is behind' 'token accepted' 77 '(719[89]|7200) s behind'
+fails 'a clock that is behind' 'token accepted' 77 '7[0-2][0-9]{2} s behind'
 start_sim --skew 100
 configure
 dx hello
 has 'hello: a clock that is slightly off causes a warning' "$rc $out" \
-  'warning: the clock .*(9[89]|100) s behind'
+  'warning: the clock .*([6-9][0-9]|100) s behind'
 
 # --- hello: no response ----------------------------------------------------
 
@@ -514,14 +510,14 @@ has_ports() { grep -q ' ' "$dir/silent.out" || is_gone "$silent_pid"; }
 until_true has_ports
 read -r hole mute < "$dir/silent.out"
 
-has_printed() { [ -s "$dir/err" ] || is_gone "$pid"; }
+has_printed() { grep -q "^waiting for $1\$" "$dir/err" || is_gone "$pid"; }
 waits_for() # TEXT PATTERN STEP: printed while the step is still running
 {
   : > "$dir/err" # the background shell may not have opened it yet
   start_docextractd
   "$program" -c "$conf" hello > "$dir/out" 2> "$dir/err" 8>&- &
   pid=$!
-  until_true has_printed
+  until_true has_printed "$2"
   has "hello, $1: says what it waits for, and how long" \
     "$(cat "$dir/err")" "^waiting for $2\$"
   hasnt "hello, $1: is still waiting then" "$(cat "$dir/out")" "$3|FAILED"
@@ -539,6 +535,10 @@ printf '#!/bin/sh\nexec sleep 30\n' > "$dir/slow"
 chmod 755 "$dir/slow"
 configure 'Token command' "TokenCommand $dir/slow"
 waits_for 'a slow TokenCommand' 'TokenCommand, at most 10 s' token
+faults 'hello * hang\n'
+configure
+waits_for 'a slow response' "the response of '127.0.0.1', at most 60 s" response
+faults ''
 exec 8>&-
 wait "$silent_pid"
 is 'the silent network ends' "$?" 0

@@ -311,10 +311,17 @@ for signal in KILL TERM; do
   done
 done
 
+has_message() # PATTERN: in the list
+{
+  dx jobs
+  grep -qE "^${key:0:8} .*$1" <<< "$out"
+}
+
 # The simulator gets another port, as if BaseURL had been corrected.
 stop_sim
 fresh
 begin_submit '^The chart is .*; the service does not respond' "$dir/a.pdf"
+until_true has_message 'trying again' # the journal is written after the note
 dx jobs --json
 is 'jobs: when a job was received, and when it is tried again' \
   "$(jq '.[0] | (.received_at[:4] == .retry_at[:4])' <<< "$out")" true
@@ -331,11 +338,6 @@ configure
 retried "$key"
 is 'retry: a job that was not sent follows BaseURL' "$rc $(mrns)" '0 1'
 
-has_message() # PATTERN: in the list
-{
-  dx jobs
-  grep -qE "^${key:0:8} .*$1" <<< "$out"
-}
 fresh
 faults 'source * word processing\n'
 interrupt '^The chart is with the service; waiting' "$dir/a.pdf"
@@ -378,7 +380,7 @@ faults 'create * status 404\n'
 dx submit "$dir/a.pdf"
 key=$(jobs)
 is 'submit, another server: its status' "$rc" 78
-until_true has_message 404 # the journal is written after the note
+until_true has_message 404
 dx jobs
 has 'jobs: the reason is shown' "$out" "stored .*404"
 faults ''

@@ -381,7 +381,7 @@ until_true is_sending
 mv "$dir/whole" "$results/$her_result"
 give "$results/$her_result"
 
-# Many connections that send nothing, until their input ends.
+# Many connections, until their input ends.
 mkfifo "$dir/hold"
 as "$her" "$ask" "$STATUS_SOCKET" --hold 1000 < "$dir/hold" > "$dir/holding" &
 exec 8> "$dir/hold"
