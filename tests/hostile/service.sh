@@ -203,10 +203,10 @@ refuses 'a StorageHost that it is not' https://storage.example/ \
   'not a StorageHost' 'StorageHost 127.0.0.1'
 
 for host in 127.0.0.1 storage.localhost; do
+  configure "CAFile $dir/ca.pem" "StorageHost $host"
+  new_spool # docextractd does not run, nor try again what was refused
   : > "$dir/log"
   faults "create * edit #https://127.0.0.1:#https://$host:#\n"
-  configure "CAFile $dir/ca.pem" "StorageHost $host"
-  new_spool
   ask 30 submit "$dir/d.png"
   is "the StorageHost $host may be on this computer" "$? $(calls put)" '0 1'
 done
