@@ -314,7 +314,7 @@ static void query_to_a_silent_cupsd_has_a_timeout(void **state)
   dx_print_job_ask("1", "urn:1", "ann", PATIENCE_MS, NULL, &job);
   assert_int_equal(job.answer, DX_ANSWER_NONE);
   assert_true(dx_monotonic_ms() - began >= PATIENCE_MS / 2);
-  assert_true(dx_monotonic_ms() - began < PATIENCE_MS * 10);
+  assert_true(dx_monotonic_ms() - began < PATIENCE_MS * 50);
   close(fd);
   assert_int_equal(temp_dir_remove(dir), 0);
 }
