@@ -8,14 +8,15 @@ cd "$(dirname "$0")/../.." || exit 1
 cd "${DX_BUILD:-.}" || exit 1
 
 # cmocka prints "[ RUN      ] NAME", then "[       OK ] NAME", "[  SKIPPED ]
-# NAME", or something else.
-outcomes() # LOG: lines of "ok NAME", "skipped NAME REASON", or "failed NAME"
+# NAME", "[  FAILED  ] NAME", or nothing if the program was killed.
+outcomes() # LOG: lines of "ok NAME", "skipped NAME REASON", or "failed NAME WHY"
 {
   awk '/^\[ RUN +\] / { if (name != "") print "failed", name; name = $NF }
     /^\[ +OK \] / { print "ok", name; name = "" }
+    /^\[ +FAILED +\] / && name != "" { print "failed", name; name = "" }
     sub("^to include it: ", "") { how = $0 }
     /^\[ +SKIPPED \] / && name != "" { print "skipped", name, how; name = "" }
-    END { if (name != "") print "failed", name }' "$1"
+    END { if (name != "") print "failed", name, "(the program ended)" }' "$1"
 }
 
 one_program() # TRS
@@ -26,7 +27,7 @@ one_program() # TRS
     case $outcome in
     ok) ok "$program: $name" ;;
     skipped) leave_out "$program: $name" "$how" ;;
-    *) not_ok "$program: $name" ;;
+    *) not_ok "$program: $name${how:+ $how}" ;;
     esac
   done < <(outcomes "$log")
   if ! grep -qx ':test-result: PASS' "$1" && [ "$failed" = "$n" ]; then

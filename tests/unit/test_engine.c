@@ -486,7 +486,7 @@ static void delayed_upload_gets_a_new_source_once(void **state)
   fixture.url_life_s = 300;
   (void)fixture_job(1, false);
   answer_with(DX_MAY_WAIT, 2);
-  fixture_drive(fixture.now_ms + FIXTURE_DAY_MS);
+  fixture_drive(fixture.now_ms + 60 * MIN);
   assert_int_equal(fixture.count[POST], 1);
   assert_int_equal(fixture.count[PUT], 0);
   answer_to = 0;
