@@ -205,12 +205,21 @@ kill_daemon()
   kills[docextractd]=$((kills[docextractd] + 1))
 }
 
+# The record of a job is written after the list of jobs.
+is_written()
+{
+  local id
+  for id in $(lpstat -o | sed 's/^[^ ]*-\([0-9]*\) .*/\1/'); do
+    [ -e "$cups/spool/$(printf c%05d "$id")" ] || return
+  done
+}
+
 kill_cupsd()
 {
   [ "$(n_manifests)" -lt $((jobs * 3 / 4)) ] || return 0
   exec 9> "$dir/lp.lock"
   flock 9
-  sleep 0.5 # until cupsd has written down what it has
+  until_true is_written
   { stop_cupsd KILL; } 2> /dev/null
   start_cupsd 9>&-
   exec 9>&-
