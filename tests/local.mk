@@ -107,19 +107,13 @@ tests_model_model_one_SOURCES = tests/model/model_one.c \
 	tests/model/walk.c tests/model/walk.h
 tests_model_model_two_SOURCES = tests/model/model_two.c \
 	tests/model/walk.c tests/model/walk.h
-tests_unit_test_codecs_SOURCES = tests/unit/test_codecs.c \
-	filter/codecs.c filter/codecs.h
 tests_unit_test_codecs_CFLAGS = $(AM_CFLAGS) $(TIFF_CFLAGS)
-tests_unit_test_codecs_LDADD = $(unit_libs) $(TIFF_LIBS)
-tests_unit_test_jpeg_SOURCES = tests/unit/test_jpeg.c \
-	filter/jpeg.c filter/codecs.h
+tests_unit_test_codecs_LDADD = libdxf.a $(unit_libs) $(TIFF_LIBS)
 tests_unit_test_jpeg_CFLAGS = $(AM_CFLAGS) $(JPEG_CFLAGS)
-tests_unit_test_jpeg_LDADD = $(unit_libs) $(JPEG_LIBS)
-tests_unit_test_png_SOURCES = tests/unit/test_png.c \
-	filter/jpeg.c filter/png.c filter/codecs.h
+tests_unit_test_jpeg_LDADD = libdxf.a $(unit_libs) $(JPEG_LIBS)
 tests_unit_test_png_CFLAGS = $(AM_CFLAGS) $(JPEG_CFLAGS) $(PNG_CFLAGS)
-tests_unit_test_png_LDADD = $(unit_libs) $(JPEG_LIBS) $(PNG_LIBS) $(ZLIB_LIBS)
-tests_unit_test_channel_SOURCES = tests/unit/test_channel.c
+tests_unit_test_png_LDADD = libdxf.a $(unit_libs) $(JPEG_LIBS) $(PNG_LIBS) \
+	$(ZLIB_LIBS)
 tests_unit_test_control_SOURCES = tests/unit/test_control.c \
 	daemon/control.c daemon/control.h lib/control/start.c
 tests_unit_test_control_CPPFLAGS = $(AM_CPPFLAGS) -DDX_TRUST_ENVIRONMENT
@@ -147,42 +141,31 @@ tests_unit_test_spool_LDFLAGS = -Wl,--wrap=renameat \
 	-Wl,--wrap=unlinkat -Wl,--wrap=fsync
 tests_unit_test_sweep_LDFLAGS = -Wl,--wrap=dx_job_save
 tests_unit_test_isolate_SOURCES = tests/unit/test_isolate.c \
-	filter/isolate.c filter/qpdf.cc filter/unpack.c
-tests_unit_test_isolate_CPPFLAGS = $(AM_CPPFLAGS) $(QPDF_CFLAGS) \
-	-DDX_PARSE_CPU_S=2
+	filter/isolate.c
+nodist_EXTRA_tests_unit_test_isolate_SOURCES = filter/none.cc
+tests_unit_test_isolate_CPPFLAGS = $(AM_CPPFLAGS) -DDX_PARSE_CPU_S=1
 tests_unit_test_isolate_LDFLAGS = -Wl,--wrap=seccomp_load -Wl,--wrap=syscall
-tests_unit_test_isolate_LDADD = $(unit_libs) $(SECCOMP_LIBS) $(QPDF_LIBS) \
-	$(DEFLATE_LIBS) $(ZLIB_LIBS)
-tests_unit_test_filter_SOURCES = tests/unit/test_filter.c \
-	filter/options.c
-tests_unit_test_flatten_SOURCES = tests/unit/test_flatten.c \
-	filter/content.c filter/flatten.c
+tests_unit_test_isolate_LDADD = libdxf.a $(unit_libs) $(SECCOMP_LIBS) \
+	$(QPDF_LIBS) $(DEFLATE_LIBS) $(ZLIB_LIBS)
+tests_unit_test_filter_LDADD = libdxf.a $(unit_libs)
 tests_unit_test_flatten_CFLAGS = $(AM_CFLAGS) $(QPDF_CFLAGS)
-tests_unit_test_flatten_LDADD = $(unit_libs) $(QPDF_LIBS)
+tests_unit_test_flatten_LDADD = libdxf.a $(unit_libs) $(QPDF_LIBS)
 # The module as it was built.
 tests_unit_test_text_SOURCES = tests/unit/test_text.c filter/text_module.c
 tests_unit_test_text_CPPFLAGS = $(AM_CPPFLAGS) -DDX_PKGLIBDIR='"$(abs_builddir)"'
 tests_unit_test_text_LDADD = $(unit_libs) $(SECCOMP_LIBS)
 EXTRA_tests_unit_test_text_DEPENDENCIES = docextract-text.so
-tests_unit_test_content_SOURCES = tests/unit/test_content.c \
-	filter/content.c filter/content.h
-tests_unit_test_stream_SOURCES = tests/unit/test_stream.c \
-	filter/codecs.c filter/content.c filter/jpeg.c filter/qpdf.cc \
-	filter/stream.c filter/unpack.c
-tests_unit_test_stream_CFLAGS = $(AM_CFLAGS) $(QPDF_CFLAGS) $(JPEG_CFLAGS) \
-	$(TIFF_CFLAGS) $(ZLIB_CFLAGS)
-tests_unit_test_stream_LDADD = $(unit_libs) $(QPDF_LIBS) $(JPEG_LIBS) \
+tests_unit_test_content_LDADD = libdxf.a $(unit_libs)
+tests_unit_test_stream_CFLAGS = $(AM_CFLAGS) $(QPDF_CFLAGS) $(JPEG_CFLAGS)
+tests_unit_test_stream_LDADD = libdxf.a $(unit_libs) $(QPDF_LIBS) $(JPEG_LIBS) \
 	$(TIFF_LIBS) $(DEFLATE_LIBS) $(ZLIB_LIBS)
-tests_unit_test_unpack_SOURCES = tests/unit/test_unpack.c \
-	filter/unpack.c filter/unpack.h
-tests_unit_test_unpack_CFLAGS = $(AM_CFLAGS) $(ZLIB_CFLAGS)
-tests_unit_test_unpack_LDADD = $(unit_libs) $(DEFLATE_LIBS) $(ZLIB_LIBS)
+nodist_EXTRA_tests_unit_test_stream_SOURCES = filter/none.cc
+tests_unit_test_unpack_LDADD = libdxf.a $(unit_libs) $(DEFLATE_LIBS) \
+	$(ZLIB_LIBS)
 tests_unit_test_user_SOURCES = tests/unit/test_user.c $(other_user)
 tests_unit_test_user_CPPFLAGS = $(with_other_user)
 tests_unit_test_user_LDFLAGS = -Wl,--wrap=getpwnam
-tests_unit_test_pictures_SOURCES = tests/unit/test_pictures.c \
-	filter/gif.c filter/image_pdf.c filter/pnm.c
-tests_unit_test_pictures_LDADD = $(unit_libs) $(GIF_LIBS) $(ZLIB_LIBS)
+tests_unit_test_pictures_LDADD = libdxf.a $(unit_libs) $(GIF_LIBS) $(ZLIB_LIBS)
 endif
 
 # The backend with a bundle that a test made, as if a filter had written it.
