@@ -194,6 +194,7 @@ dx config > "$dir/config.out" 2>&1
 # --- what they have printed and left -------------------------------------------
 
 has 'our programs did log' "$(cat "$own")" 'DEBUG: cupsd: print job 1: '
+cat "$dir/daemon.new" >> "$dir/daemon.err"
 has 'docextractd did log' "$(cat "$dir/daemon.err")" 'POST.*(200|201)'
 never 'backend and filters' "$own"
 never 'what the queue says, and /proc' "$dir/seen"

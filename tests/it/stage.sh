@@ -178,15 +178,18 @@ daemon_is_up_or_gone()
   contains_line "$dir/daemon.new" ready || is_gone "$DAEMON_PID"
 }
 
-# All that it prints is in daemon.err; what it printed since its start, also in
-# daemon.new. One that runs is left alone.
+# What it has printed since its start is in daemon.new, and what earlier ones
+# have printed is in daemon.err. It writes to the file itself: a program in
+# between could be late. One that runs is left alone.
 start_daemon()
 {
   if [ -n "$DAEMON_PID" ] && ! is_gone "$DAEMON_PID"; then return; fi
+  touch "$dir/daemon.new"
+  cat "$dir/daemon.new" >> "$dir/daemon.err"
   : > "$dir/daemon.new"
   # shellcheck disable=SC2086
   as_run_user ${START_DAEMON-} "$build/${DOCEXTRACTD:-daemon/docextractd}" -c "$config" --verbose \
-    > >(tee -a "$dir/daemon.err" > "$dir/daemon.new") 2>&1 &
+    >> "$dir/daemon.new" 2>&1 &
   DAEMON_PID=$!
   until_true daemon_is_up_or_gone
   ! is_gone "$DAEMON_PID" ||

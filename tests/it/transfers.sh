@@ -83,7 +83,7 @@ is "$t: job and print job have the same key" "$(dx jobs --json |
   sort | uniq -c | awk '{ print $1 }')" 2
 is "$t: the queue can be selected" "$(dx jobs --json --queue other)" '[]'
 is "$t: the user is not known" "$(dx jobs --json --user ann --state lost)" '[]'
-has "$t: docextractd logs them" "$(cat "$dir/daemon.err")" \
+has "$t: docextractd logs them" "$(cat "$dir/daemon.new")" \
   '^print job chart-2: lost: '
 
 t='docextractd starts again'

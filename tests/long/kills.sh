@@ -270,7 +270,7 @@ tell_round() # SEED TEXT
   echo '# the calls:'
   jq -r '"\(.t) \(.call) \(.source_id) \(.status)"' "$SIM_LOG" | sed 's/^/# /'
   echo '# docextractd:'
-  tail -n 20 "$dir/daemon.err" | sed 's/^/# /'
+  cat "$dir/daemon.err" "$dir/daemon.new" | tail -n 20 | sed 's/^/# /'
   echo '# the log, without what every job says:'
   tail -c "+$log_start" "$cups/log/error_log" |
     sed -nE 's/^(. )\[[^ ]*:(..:..) [^]]*\] (\[Job [0-9]+\] .*)/# \1\2 \3/p' |
