@@ -12,6 +12,27 @@ machine_load()
   echo $((running < 8 ? running : 8))
 }
 
+# How long some process has waited for a disk since the boot; 0: not counted.
+disk_ms()
+{
+  { cat /proc/pressure/io || echo 'some total=0'; } 2> /dev/null |
+    awk -F = '/^some/ { printf "%d\n", $NF / 1000 }'
+}
+
+# For a limit of something that begins now.
+begin_limit()
+{
+  begin_load=$(machine_load)
+  begin_disk_ms=$(disk_ms)
+}
+limit_of() # MS OF AN IDLE MACHINE: at the end, as many as this machine may need
+{
+  local load
+  load=$(machine_load)
+  echo $(($1 * (load > begin_load ? load : begin_load) + $(disk_ms) -
+    begin_disk_ms))
+}
+
 # Runs a command for at most SECONDS of an idle machine; its output goes to a
 # file, and a message says if it was stopped.
 limited() # SECONDS FILE COMMAND...
@@ -43,20 +64,23 @@ contains_line() # FILE LINE
 
 # Waits until a command succeeds, at most WAIT_S seconds (30) of an idle
 # machine. It is run again after 20 ms, then less and less often, at least five
-# times a second: most commands cost more than the first pauses last. Waiting in
-# vain is a failure (test.sh counts it), unless stderr goes elsewhere.
+# times a second: most commands cost more than the first pauses last. Only the
+# pauses count: while the whole machine hangs, nothing that is awaited happens,
+# either. Waiting in vain is a failure (test.sh counts it), unless stderr goes
+# elsewhere.
 until_true()
 {
-  local limit ms=20 seconds end
+  local limit ms=20 seconds left
   limit=$((${WAIT_S:-30} * $(machine_load)))
-  end=$((SECONDS + limit))
+  left=$((1000 * limit))
   until "$@"; do
-    if [ $SECONDS -ge $end ]; then
+    if [ $left -le 0 ]; then
       echo "# stopped after $limit s: until_true $*" >&2
       return 1
     fi
     printf -v seconds 0.%03d $ms
     pause $seconds
+    left=$((left - ms))
     ms=$((ms < 160 ? ms * 5 / 4 : 200))
   done
 }

@@ -37,19 +37,19 @@ took_ms()
 start_clock()
 {
   backend=$(backends)
+  begin_limit
   then_ms=$((${EPOCHREALTIME/./} / 1000))
 }
 
 ends_within() # TEXT MS
 {
-  local ms limit load
-  load=$(machine_load)
+  local ms limit
   ms=$(took_ms)
-  limit=$((($2 + measured_ms) * load))
+  limit=$(limit_of $(($2 + measured_ms)))
   if [ "$ms" -le "$limit" ]; then
     ok "$1: ends within $2 ms ($ms)"
   else
-    not_ok "$1: ends within $2 ms" "it took $ms ms, load $load"
+    not_ok "$1: ends within $2 ms" "it took $ms ms, limit $limit ms"
   fi
 }
 
