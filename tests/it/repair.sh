@@ -49,8 +49,8 @@ has 'an active job: no hint' "$(dx jobs)" " chart-$job .* 0  The chart is [^:]*$
 cancel "$job"
 job_ends 'a job is canceled' "$job" canceled
 until_true no_backend
-has 'jobs: it is shown as canceled' "$(dx jobs)" \
-  " canceled +chart-$job "
+is_shown() { dx jobs | grep -Eq " canceled +chart-$job "; }
+check 'jobs: it is shown as canceled' until_true is_shown
 faults ''
 clear_results
 

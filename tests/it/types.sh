@@ -71,8 +71,12 @@ is 'an upload carries no token and a length' \
 is 'no call was refused' "$(jq -s 'map(select(.status>=400))|length' "$SIM_LOG")" 0
 is 'the pages are counted' "$(tail -n 1 "$cups/log/page_log")" \
   "chart $job 2 total 2"
-is 'no document is left in the spool' \
-  "$(find "$spool/jobs" "$spool/finished" "$spool/incoming" -type f ! -name job.json)" ''
+none_is_left()
+{
+  [ -z "$(find "$spool/jobs" "$spool/finished" "$spool/incoming" -type f \
+    ! -name job.json)" ]
+}
+check 'no document is left in the spool' until_true none_is_left
 
 body='{"status":200, "results": {"status":"complete","n":1.2300000000000000000001e400,"t":"\u00e9 é\/" ,"a":[0.10,-0]}}'
 faults "extract * body $body"
