@@ -206,8 +206,8 @@ is_sent_once 3
 
 clear_all 'three documents, of which one changes'
 to_the_wait -d far "$dir/a.pdf" "$dir/b.pdf" "$dir/c.pdf"
-faults '#'
 kill -STOP "$(client_children)"
+faults '#'
 job_ends "$t: at the server it completes" "$first" completed
 crash_client
 cp "$dir/a.pdf" "$client/spool/$(printf 'd%05d-002' "$mine")"
