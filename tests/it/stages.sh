@@ -20,8 +20,9 @@ has_picked_up() { [ -z "$(ls "$spool/received")" ]; }
 extract_began() { compgen -G "$spool/jobs/*/.result*" > /dev/null; }
 reach() { until_true "$@" || not_ok "$t: the state is reached" "$*"; }
 
-# How a call is kept under way: a canceled one need not end, others do.
-slow='delay 2500'
+# How a call is kept under way until it is seen: a canceled one need not end,
+# others do.
+slow='delay 5000'
 
 print_chart()
 {
@@ -44,9 +45,9 @@ to_stored() # docextractd is not aware of it
   reach has_received
 }
 
-to_creating()
+to_creating() # the response comes after what is done to the job
 {
-  faults "create * $slow"
+  kill -STOP "$SIM_PID"
   print_chart
   reach journal_says '.submissions[0].registering'
 }
@@ -75,7 +76,7 @@ to_fetching()
 resume() # ends what kept the job at its stage
 {
   faults '#'
-  kill -CONT "$DAEMON_PID"
+  kill -CONT "$SIM_PID" "$DAEMON_PID"
   open_gate filter
 }
 
@@ -93,7 +94,7 @@ puts() { calls put '.status == 200'; }
 once() { is "$t: sent once" "$(puts) $(n_results)" '1 1'; }
 backend_leaves()
 {
-  WAIT_S=10 until_true no_backend || not_ok "$t: the backend leaves"
+  WAIT_S=20 until_true no_backend || not_ok "$t: the backend leaves"
 }
 
 # Another print job proves that the service takes documents.
@@ -129,7 +130,7 @@ held() # STAGE
 {
   local sent=0
   t="held while $1"
-  slow='delay 2500'
+  slow='delay 5000'
   "to_$1"
   case $1 in uploading | processing | fetching) sent=1 ;; esac
   lp -i "$job" -H hold
@@ -150,7 +151,7 @@ held() # STAGE
 moved() # STAGE
 {
   t="moved while $1"
-  slow='delay 2500'
+  slow='delay 5000'
   "to_$1"
   lpmove "$job" other
   resume
@@ -182,22 +183,23 @@ done
 unset queue
 n=0
 put() { n=$((n + 1)) && print "$@" "$dir/a.pdf"; } # QUEUE: sent in the end
-wait_for_create() { until_true calls_are create "$1" || not_ok "$t: a call"; }
+attends() { journal_says '.print.backend == "attends"'; } # and retries its call
 
 faults '#'
 put -d other
 job_ends "$t: one is completed" "$job" completed
 completed=$job
 faults 'source * word processing'
+polls=$(calls source)
 put -d left
 left=$job
-reach calls_are source 2
+reach calls_are source $((polls + 1))
 put -d left
 processing=$job
 job_ends "$t: one is left" "$left" completed
 is "$t: its backend has left" "$(status_of "$left") \
 $(of_journal "$left" .print.backend)" 'processing left'
-reach calls_are create 3
+reach journal_says '.submissions[0].source_id != null'
 faults 'create * status 422' 'source * word processing'
 put -d failed
 refused=$job
@@ -205,28 +207,28 @@ job_ends "$t: one has failed" "$refused" pending-held
 faults 'create * status 503' 'source * word processing'
 put -d held
 held=$job
-reach calls_are create 5
+reach attends
 lp -i "$held" -H hold
 job_ends "$t: one is held" "$held" pending-held
 print -d held "$dir/a.pdf"
 canceled=$job
-reach calls_are create 6
+reach attends
 cancel "$canceled"
 job_ends "$t: one is canceled" "$canceled" canceled
 put -d killed
 killed=$job
-reach calls_are create 7
+reach attends
 kill -KILL "$(backend_of "$killed")"
 job_ends "$t: one is over for cupsd" "$killed" completed
 put -d undecided
 undecided=$job
-reach calls_are create 8
+reach attends
 cupsdisable undecided
 lpadmin -p undecided -v file:///dev/null
 check "$t: one needs a decision" until_true status_is "$undecided" undecided
 put -d stopped
 stopped=$job
-reach calls_are create 9
+reach attends
 cupsdisable stopped
 close_gate filter
 put -d receiving
@@ -368,8 +370,11 @@ agree 'held' stored pending-held 'it is sent when the print job continues$'
 faults 'create * status 429'
 lp -i "$job" -H resume
 agree 'the service asks for a pause' stored processing 'continuing soon$'
-faults 'put * delay 10000' 'source * word processing' 'extract * status 503'
+faults 'put * delay 5000' 'source * word processing' 'extract * status 503'
+reach journal_says '.submissions[0].files[0].put == "sending"'
+kill -STOP "$SIM_PID" # until all have agreed
 agree 'being sent' registered processing '^The chart is on this computer$'
+kill -CONT "$SIM_PID"
 agree 'sent' processing processing \
   '^The chart is with the service; waiting for its result$'
 faults 'source * status 503'
