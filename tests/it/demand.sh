@@ -15,9 +15,10 @@ quick=$build/tests/it
 trap 'end_demanded; finish' EXIT
 
 once() { is "$t: sent once" "$(calls create) $(calls put) $(n_results)" "$1 $1 $1"; }
-use_backend() # a new program file
+use_backend() # a new program file, complete from the start: cupsd may run it
 {
-  install -m 755 "$quick/docextract-quick" "$cups/bin/backend/docextract"
+  install -m 755 "$quick/docextract-quick" "$cups/bin/backend.new"
+  mv "$cups/bin/backend.new" "$cups/bin/backend/docextract"
 }
 
 start_sim --source-time 0 --case-time 0
@@ -45,7 +46,8 @@ faults '#'
 job_ends "$t: the print job completes with its results" "$first" completed
 job_ends "$t: so does the next one" "$job" completed
 once 2
-is "$t: one was started" "$(demanded)" "$pid"
+is_the_only_one() { [ "$(demanded)" = "$pid" ] || is_gone "$pid"; } # it was idle
+check "$t: one was started" is_the_only_one
 
 t='idle'
 check "$t: it exits" until_true is_gone "$pid"

@@ -1,7 +1,7 @@
 # tests/it/ - integration tests, run by test.sh with the programs of a build.
 #
 # docextract-quick is a backend with three different constants: a limit of three
-# seconds without data on stdin, and of eight seconds without a line from
+# seconds without data on stdin, and of twelve seconds without a line from
 # docextractd, for silence.sh; and a change of a state reason every second, for
 # patience.sh. For demand.sh, it starts the docextractd that the environment
 # names, and docextractd-quick exits after three idle seconds. It also looks for
@@ -10,7 +10,7 @@ check_PROGRAMS += tests/it/docextract-quick
 tests_it_docextract_quick_SOURCES = $(backend_docextract_SOURCES) \
 	lib/control/start.c
 tests_it_docextract_quick_CPPFLAGS = $(AM_CPPFLAGS) -DDX_SILENCE_MS=3000 \
-	-DDX_TOGGLE_MS=1000 -DDX_ALIVE_LIMIT_MS=8000 -DDX_TRUST_ENVIRONMENT
+	-DDX_TOGGLE_MS=1000 -DDX_ALIVE_LIMIT_MS=12000 -DDX_TRUST_ENVIRONMENT
 tests_it_docextract_quick_LDADD = $(backend_docextract_LDADD)
 check_PROGRAMS += tests/it/docextractd-quick
 tests_it_docextractd_quick_SOURCES = $(daemon_docextractd_SOURCES)

@@ -45,7 +45,7 @@ stop_cupsd
 # --- a converter that never ends -----------------------------------------------
 
 clear_results
-write_config 'FilterTimeLimit 3s'
+write_config 'FilterTimeLimit 10s' # enough for the next document
 start_cupsd
 printf '%%!PS\n{} loop\n' > "$dir/loop.ps"
 print -d chart "$dir/loop.ps"

@@ -2,8 +2,8 @@
 #
 # silence.sh - a document that bypasses the filters in the middle of a job:
 # cupsd and the backend then wait for each other, until the timeout of the
-# backend, which is five seconds here instead of half an hour. And a docextractd
-# that hangs, which the backend notices after eight seconds instead of 30.
+# backend, which is 13 seconds here instead of half an hour. And a docextractd
+# that hangs, which the backend notices after 12 seconds instead of 30.
 . "$(dirname "$0")/lib.sh"
 
 [ -x "$build/tests/it/docextract-quick" ] ||
@@ -11,7 +11,7 @@
 start_sim
 make_cups
 install -m 755 "$build/tests/it/docextract-quick" "$cups/bin/backend/docextract"
-write_config 'FilterTimeLimit 1s'
+write_config 'FilterTimeLimit 5s'
 start_cupsd
 add_queue chart
 chart_pdf "$dir/a.pdf" Ann Ahrens 1
@@ -19,7 +19,7 @@ chart_pdf "$dir/b.pdf" Bob Berg 2
 { printf '\0\1\2\3' && head -c 3000 /dev/urandom; } > "$dir/random.bin"
 
 print -d chart "$dir/a.pdf" "$dir/random.bin" "$dir/b.pdf"
-wait_job "$job" "$ended|aborted"
+WAIT_S=60 wait_job "$job" "$ended|aborted"
 has 'a job that cannot continue is not completed' "$(job_state "$job")" \
   'pending-held|aborted'
 has 'the reason is shown' "$(queue_message "$job")" 'type'
@@ -27,24 +27,24 @@ is 'an incomplete job is not sent' "$(calls create)" 0
 until_true no_backend
 check 'the backend has ended' no_backend
 
+write_config # with the usual limits
 print -d chart "$dir/b.pdf"
 job_ends 'the next job is extracted' "$job" completed
 is 'its values are there' "$(patients)" 'Berg Bob 2'
 
 t='docextractd hangs'
 clear_results
-write_config # with the usual limits
 faults 'source * word processing'
 now() { tail -n 1 "$SIM_LOG" | jq '.t | floor'; } # on the simulator's clock
 is_later() { [ "$(now)" -ge "$1" ]; }
 has_reason() { lpoptions -p chart | grep -q docextract-stopped-warning; }
 print -d chart "$dir/a.pdf"
 until_true calls_are source 1 || not_ok "$t: the extraction is awaited"
-WAIT_S=60 until_true is_later $(($(now) + 10)) || not_ok "$t: polling continues"
+WAIT_S=60 until_true is_later $(($(now) + 14)) || not_ok "$t: polling continues"
 is "$t, before: the connection lasts longer than the limit" \
   "$(job_log "$job" | grep ' docextractd: ')" ''
 kill -STOP "$DAEMON_PID"
-check "$t: the queue reports it" until_true has_reason
+check "$t: the queue reports it" eval 'WAIT_S=60 until_true has_reason'
 is "$t: the print job waits" "$(job_state "$job")" processing
 kill -CONT "$DAEMON_PID"
 faults '#'
