@@ -6,7 +6,7 @@
  *
  * with the ID of the one it replaces, if any, and "; " for a new line. As on
  * real desktops, bodies are markup. SIGUSR1 closes all notifications, as a
- * user would.
+ * user would, and then prints "closed".
  */
 #include <gio/gio.h>
 #include <glib-unix.h>
@@ -75,6 +75,8 @@ static gboolean close_all(void *bus)
     (void)g_dbus_connection_emit_signal(bus, NULL, PATH, NAME,
                                         "NotificationClosed",
                                         g_variant_new("(uu)", id, 2U), NULL);
+  (void)g_dbus_connection_flush_sync(bus, NULL, NULL);
+  puts("closed");
   return G_SOURCE_CONTINUE;
 }
 

@@ -9,15 +9,23 @@
 trap 'stop_desktop; clear_session; finish' EXIT
 
 DESKTOP_PID=
-desktop_is_up() { grep -qx ready "$dir/desktop.new"; }
-start_desktop()
+: > "$dir/desktop"
+has_said_again() { [ "$(grep -cx "$1" "$dir/desktop")" -gt "$2" ]; } # WORD BEFORE
+says_again() # WORD COMMAND...: after it, the desktop prints the word
 {
-  : > "$dir/desktop.new"
-  "$build/tests/it/notified" \
-    > >(tee -a "$dir/desktop" > "$dir/desktop.new") 2> "$dir/desktop.err" &
-  DESKTOP_PID=$!
-  until_true desktop_is_up || give_up "a desktop: $(cat "$dir/desktop.err")"
+  local word=$1 before
+  before=$(grep -cx "$1" "$dir/desktop")
+  "${@:2}"
+  until_true has_said_again "$word" "$before" ||
+    give_up "the desktop: $(cat "$dir/desktop.err")"
 }
+start_desktop() { says_again ready run_desktop; }
+run_desktop()
+{
+  "$build/tests/it/notified" >> "$dir/desktop" 2> "$dir/desktop.err" &
+  DESKTOP_PID=$!
+}
+close_all() { says_again closed kill -USR1 "$DESKTOP_PID"; }
 stop_desktop()
 {
   [ -z "$DESKTOP_PID" ] || end_process "$DESKTOP_PID"
@@ -99,7 +107,10 @@ faults "extract $(($(calls extract) + 2))- status 204"
 print -d chart "$dir/a.pdf" "$dir/a.pdf"
 until_true has_shown "$job" ': 1 case' || not_ok "$t: it is shown"
 closed_job=$job
-kill -USR1 "$DESKTOP_PID"
+close_all
+print -d chart "$dir/locked.pdf" # docextract-notify is told of that later
+until_true is_shown "$job" || not_ok "$t: another chart is shown"
+cancel "$job"
 faults '#'
 until_true has_shown "$closed_job" ': 2 documents: 2 extracted' ||
   not_ok "$t: all are counted: $(shown "$closed_job")"
@@ -120,7 +131,7 @@ job_ends "$t: the print job is completed" "$job" completed
 faults '#'
 
 t='a notification that was closed'
-kill -USR1 "$DESKTOP_PID"
+close_all
 another_is_shown
 dx retry "chart-$failed_job" > "$dir/retry" 2>&1
 until_true has_shown "$failed_job" "Chart extracted.*-$failed_job: 1 case" ||

@@ -81,9 +81,9 @@ chart_pdf "$dir/b.pdf" Bob Brown 2
 
 sweep() # as if eight days had passed since everything was written
 {
+  stop_daemon # it may be about to write a journal
   find "$spool/jobs" "$spool/finished" -exec touch -d '8 days ago' {} +
   touch -d '2 hours ago' "$spool/swept"
-  stop_daemon
   start_daemon
   until_true swept_now || not_ok "$t: docextractd sweeps"
 }

@@ -120,7 +120,8 @@ picture finished
 
 faults 'source * word processing'
 print -d chart "$dir/four.pdf"
-until_true calls_are source 1
+waits() { [[ $(job_message "$job") = *'waiting for its result'* ]]; }
+until_true waits # the page does not change by itself
 open_page "$site/printers/chart"
 check 'and the reason why a job waits' until_true shows \
   'The chart is with the service; waiting for its result'
