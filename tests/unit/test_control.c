@@ -638,7 +638,7 @@ static void client_of_an_exiting_server_is_served_by_the_next(void **state)
 
 /* ---- on demand ---- */
 
-#define LONELY_MS 5000
+#define LONELY_MS 20000
 
 static size_t inherited; /* descriptors above stderr, when it started */
 static bool is_asked_to_end;
