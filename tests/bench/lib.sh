@@ -132,8 +132,8 @@ configure() # SPOOL [URL]
   )
 }
 
-# docextractd, with the configuration as it is now. Everything it prints is in
-# daemon.log.
+# docextractd, with the configuration as it is now, and the options of the
+# service, unless $verbose is --verbose. Everything it prints is in daemon.log.
 daemon_is_up_or_gone()
 {
   grep -qx ready "$dir/daemon.log" || ! kill -0 "$daemon_pid" 2> /dev/null
@@ -141,7 +141,7 @@ daemon_is_up_or_gone()
 start_daemon() # [COMMAND BEFORE IT...]
 {
   : > "$dir/daemon.log"
-  "$@" "$build/daemon/docextractd" --verbose -c "$dir/docextract.conf" \
+  "$@" "$build/daemon/docextractd" ${verbose-} -c "$dir/docextract.conf" \
     > "$dir/daemon.log" 2>&1 &
   daemon_pid=$!
   until daemon_is_up_or_gone; do sleep 0.02; done

@@ -13,6 +13,7 @@ picture "$dir/a.png" "$mib"
 header "$dir/a.png" image/png > "$dir/header"
 start_sim --source-time 0 --case-time 0
 configure "$dir/spool" "$api"
+verbose=--verbose # the log has the time of each upload
 start_daemon
 
 upload_url()
