@@ -458,13 +458,6 @@ static void status_serve(struct server *server)
 
 /* ---- the directory and the socket ---- */
 
-static enum dx_code make_dir(const char *path, struct dx_err *err)
-{
-  if (mkdir(path, DIR_MODE) < 0 || chmod(path, DIR_MODE) < 0) /* umask */
-    return dx_fail_sys(err, errno, "create directory", path);
-  return DX_OK;
-}
-
 void status_make_dir(void)
 {
   const struct passwd *entry;
@@ -473,7 +466,8 @@ void status_make_dir(void)
   if (geteuid() != 0 || dx_user() == NULL || access(DX_RUNTIME_DIR, F_OK) == 0)
     return;
   entry = getpwnam(dx_user());
-  if (entry == NULL || make_dir(DX_RUNTIME_DIR, &err) != DX_OK ||
+  if (entry == NULL ||
+      dx_fs_make_dir(AT_FDCWD, DX_RUNTIME_DIR, DIR_MODE, &err) != DX_OK ||
       lchown(DX_RUNTIME_DIR, entry->pw_uid, entry->pw_gid) < 0)
     dx_log(DX_LOG_DEBUG, "cannot create '%s'", DX_RUNTIME_DIR);
 }
@@ -482,14 +476,12 @@ static enum dx_code make_socket(struct status *status, struct dx_err *err)
 {
   struct sockaddr_un address = {.sun_family = AF_UNIX};
   char path[sizeof(address.sun_path)];
-  const char *dir;
   enum dx_code code;
 
   if (strlen(status->path) >= sizeof(path))
     return dx_fail(err, DX_E_ARG, 0, "the path of the socket is too long");
   memcpy(path, status->path, strlen(status->path) + 1);
-  dir = dirname(path);
-  code = access(dir, F_OK) < 0 ? make_dir(dir, err) : DX_OK;
+  code = dx_fs_make_dir(AT_FDCWD, dirname(path), DIR_MODE, err);
   if (code != DX_OK)
     return code;
   memcpy(address.sun_path, status->path, strlen(status->path) + 1);
