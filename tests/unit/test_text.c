@@ -109,15 +109,14 @@ static void assert_reads(const char *program, const char *expected)
   free(want);
 }
 
-/* The smallest and the largest x or y of all words. */
-static void find_edges(const char *least, const char *most, double edges[2])
+/* The smallest and the largest x or y of all words of the output. */
+static void read_edges(const char *least, const char *most, double edges[2])
 {
   const char *at;
   double d;
 
   edges[0] = 1e9;
   edges[1] = -1e9;
-  (void)run_poppler("pdftotext -bbox");
   for (at = output; (at = strstr(at, least)) != NULL; at++) {
     d = strtod(at + strlen(least), NULL);
     edges[0] = d < edges[0] ? d : edges[0];
@@ -126,6 +125,12 @@ static void find_edges(const char *least, const char *most, double edges[2])
     d = strtod(at + strlen(most), NULL);
     edges[1] = d > edges[1] ? d : edges[1];
   }
+}
+
+static void find_edges(const char *least, const char *most, double edges[2])
+{
+  (void)run_poppler("pdftotext -bbox");
+  read_edges(least, most, edges);
 }
 
 /* The text that is extracted, and the missing part. */
@@ -356,7 +361,7 @@ static void page_margins_and_pitches_are_honored(void **state)
   find_edges("xMin=\"", "xMax=\"", edges);
   assert_true(fabs(edges[0] - 72) < 0.1 &&
               fabs(edges[1] - (72 + 59 * 3.6)) < 0.1);
-  find_edges("yMin=\"", "yMin=\"", edges); /* five lines of 6 points */
+  read_edges("yMin=\"", "yMin=\"", edges); /* five lines of 6 points */
   assert_true(fabs(edges[0] - 144) < 2 && fabs(edges[1] - edges[0] - 24) < 0.1);
   assert_non_null(strstr(run_poppler("pdftotext"), "abcd abcd"));
 }
@@ -395,7 +400,7 @@ static void value_fits_its_box(void **state)
         assert_reads("pdftotext", values[i]);
         find_edges("xMin=\"", "xMax=\"", edges);
         assert_true(edges[0] >= 0 && edges[1] <= v.width);
-        find_edges("yMin=\"", "yMax=\"", edges);
+        read_edges("yMin=\"", "yMax=\"", edges);
         assert_true(edges[0] >= -0.5 && edges[1] <= v.height + 0.5);
       }
 }
