@@ -302,7 +302,10 @@ sed -i '/BaseURL/a \  ResultsDir /srv/charts\n  OnResult /usr/local/bin/collect'
   "$config"
 on systemctl restart docextractd
 moved() { on sh -c 'ls /srv/moved'; }
-is_moved() { moved | grep -q '\.job\.json$'; }
+is_moved() # and not only copied
+{
+  moved | grep -q '\.job\.json$' && [ -z "$(on ls -A /srv/charts)" ]
+}
 print -d chart "$dir/0.pdf"
 check "$t: python3 moves a manifest from /srv to another file system" \
   until_true is_moved
