@@ -15,6 +15,7 @@ backend=$build/backend/docextract
 WORKERS=${WORKERS:-6} # they mostly wait
 SPEED=100             # times faster: two seconds become twenty milliseconds
 bundle=$dir/bundle
+words=$dir/words
 
 [ -x "$sealed" ] || give_up 'sealed is built (make tests/helper/sealed)'
 [ -e "$preload" ] || give_up 'preload.so is built (make tests/crash/preload.so)'
@@ -54,9 +55,10 @@ start_service() # [LINE OF THE CONFIGURATION...]
 # Every worker has its own directory and simulator.
 start_worker() # NAME
 {
+  unset FACTS_PID # of the shell that it was started by
   owned_dir 711 "$dir/$1"
   use_dir "$dir/$1"
-  trap 'stop_daemon; stop_sim' EXIT
+  trap 'stop_daemon; stop_sim; stop_facts' EXIT
   trap 'exit 130' TERM
   start_service "${directives[@]}"
 }
@@ -174,8 +176,7 @@ refused()
   faults 'create * status 422'
   run_backend
   same 'it is held' "$status" 3
-  same 'it has failed' "$(jq -r '.submissions[].state' $(journals) | xargs)" \
-    'failed failed'
+  same 'it has failed' "$(documents_that_are failed)" 2
   faults '#'
 }
 
@@ -204,9 +205,11 @@ canceled()
   until_true is_finished || wrong "canceled, it ends: $(journal)"
 }
 
-both_are_complete()
+both_are_complete() { [ "$(documents_that_are complete)" = 2 ]; }
+
+documents_that_are() # STATE, in the journal; jq takes long to start
 {
-  [ "$(count_words complete '.submissions[].state' $(journals))" = 2 ]
+  grep -c $'^\t\t\t"state":\t"'"$1\",$" $(journals)
 }
 
 # OnResult is run for both manifests, and once more at most for each kill.
@@ -231,7 +234,10 @@ expired() { until_true is_finished || wrong "it expires: $(journal)"; }
 
 command_succeeds() # VERB; or docextractd was killed after it
 {
-  dx "$1" "$(jq -r .key $(journals))" > "$dir/command" 2>&1 || is_finished
+  local key
+  key=$(journals)
+  key=${key%/job.json}
+  dx "$1" "${key##*/}" > "$dir/command" 2>&1 || is_finished
 }
 
 start_daemon_of_scene() # [PLAN]
@@ -273,54 +279,76 @@ states='[.submissions[] | [.state, .registering, (.files[].put),
   (.cases[].state)]]'
 journal() { jq -c "$states" $(journals) 2>&1; }
 
-# What there is to know, one line each, by a single process (jq takes long to
-# start):
+# What there is to know of the job, by kind, from one jq that answers again and
+# again, because it takes long to start. It reads the files, each kind of them
+# after a word:
 #   found    what consumers find, without ids and times
 #   named    the files that the manifests name, with their checksums
 #   sent     registrations, and how often each source with files got them
 #   lost     lost responses to registrations: in total, and the most for one
+#   ends     how many documents did not succeed, by the journal
+#   told     how many of them have a manifest
 #   journal  the states
 #   job      the journal, but which run it was
-facts()
+#   all      all of these
+declare -A fact
+mkdir "$words"
+for word in call job json end; do
+  echo "\"$word\"" > "$words/$word"
+done
+
+start_facts()
 {
-  (
-    cd "$results" || exit
-    shopt -s nullglob
-    jq -nr "def states: $states;"'
-      reduce (inputs | {(input_filename |
-        if endswith(".log") then "call"
-        elif endswith("/job.json") then "job"
-        elif endswith(".job.json") then "manifest"
-        else "result" end): .} | to_entries[]) as $e ({}; .[$e.key] += [$e.value]) |
-      "found " + ([.manifest[]? | [.schema, .outcome, .reason, .service,
+  coproc FACTS {
+    exec jq -nr --unbuffered "def states: $states;"'
+      foreach inputs as $in ({};
+        if .word == "end" then {} else . end |
+        if ($in | type) == "string" then .word = $in else .[.word] += [$in] end;
+        select(.word == "end")) |
+      [.json[]? | select(has("outcome"))] as $manifests |
+      "found " + ([$manifests[] | [.schema, .outcome, .reason, .service,
         .job.queue, .job.title, [.files[] | [.document, .pages, .bytes, .sha256]],
         (.cases | length)] | tojson] | sort[]),
-      "found " + ([.result[]? | [.results.status, [.results.medical_data[] |
+      "found " + ([.json[]? | select(has("outcome") | not) |
+        [.results.status, [.results.medical_data[] |
         .patient_last_name, .patient_first_name, .patient_mrn]] | tojson] |
         sort[]),
-      "named " + ([.manifest[]?.cases[] | "\(.sha256)  \(.file)"] | sort[]),
+      "named " + ([$manifests[].cases[]] | sort_by(.file)[] |
+        "\(.sha256)  \(.file)"),
       "sent " + ([.call[]? | select(.call == "create" and .status < 300)] |
         length | tojson) + " " + ([.call[]? |
         select(.call == "put" and .status == 200) | .source_id] | group_by(.) |
         map(length) | tojson),
+      "ends \([.job[]?.submissions[].state | select(. == "failed" or
+        . == "canceled" or . == "expired")] | length)",
+      "told \([$manifests[] | select(.outcome == "failed")] | length)",
       (.job[]? | "lost " + ([.submissions[].lost_creates] | "\(add) \(max)"),
-        "journal " + (states | tojson), "job " + (del(.print) | tojson))' \
-      *.json "$SIM_LOG" $(journals)
-  )
+        "journal " + (states | tojson), "job " + (del(.print) | tojson)),
+      "end"'
+  }
 }
+stop_facts() { [ -z "${FACTS_PID-}" ] || end_process "$FACTS_PID"; }
 
-# The facts of a kind, without its name.
-of() # KIND FACTS
+facts() # sets fact[KIND]; subshells have no access to the jq
 {
-  local line
-  while IFS= read -r line; do
-    [ "${line%% *}" != "$1" ] || echo "${line#* }"
-  done <<< "$2"
+  local kind value
+  fact=([found]='' [named]='' [sent]='' [lost]='' [ends]='' [told]='' [journal]=''
+    [job]='' [all]='')
+  [ -n "${FACTS_PID-}" ] || start_facts
+  {
+    cat "$words/call" "$SIM_LOG" "$words/job" "$spool"/{jobs,finished}/*/job.json \
+      "$words/json" "$results"/*.json "$words/end" 2> /dev/null >&"${FACTS[1]}"
+    while read -r kind value && [ "$kind" != end ]; do
+      fact[$kind]="${fact[$kind]:+${fact[$kind]}$'\n'}$value"
+      fact[all]+=$kind$value
+    done
+  } <&"${FACTS[0]}"
+  [ "$kind" = end ] || wrong 'jq understands every file'
 }
 
 sums_of_results()
 {
-  (cd "$results" && results | xargs -r sha256sum | sort)
+  (cd "$results" && GLOBIGNORE=.*:*.job.json && sha256sum -- *.json 2> /dev/null)
 }
 
 leftovers() # in the directories of jobs
@@ -349,14 +377,8 @@ was_final()
 # What a journal calls an end has a manifest.
 ends_are_told()
 {
-  local ends told
-  ends=$(count_words 'failed|canceled|expired' '.submissions[].state' $(journals))
-  told=$(count_words failed .outcome "$results"/*.job.json)
-  [ "$ends" -le "$told" ] || wrong "$ends ends in the journal, $told manifests"
-}
-count_words() # PATTERN FILTER FILE...
-{
-  jq -r "$2" "${@:3}" 2> /dev/null | grep -cEx "$1"
+  [ "$((fact[ends]))" -le "$((fact[told]))" ] ||
+    wrong "${fact[ends]} ends in the journal, ${fact[told]} manifests"
 }
 
 # Everything after the end; $kills runs were killed or disturbed before, and of
@@ -364,19 +386,19 @@ count_words() # PATTERN FILTER FILE...
 orphans=0
 check_end()
 {
-  local facts creates puts before lost most mode
-  facts=$(facts)
+  local creates puts before lost most mode
+  facts
   same 'results and manifests are those of an undisturbed run' \
-    "$(of found "$facts")" "$expected_found"
+    "${fact[found]}" "$expected_found"
   same 'manifests name every result with its sum' \
-    "$(of named "$facts")" "$(sums_of_results)"
-  read -r creates puts <<< "$(of sent "$facts")"
+    "${fact[named]}" "$(sums_of_results)"
+  read -r creates puts <<< "${fact[sent]}"
   same 'sources got their file once' "$puts" "$expected_puts"
   # Only a lost response may leave an orphan, one per document and kill.
-  read -r lost most <<< "$(of lost "$facts")"
+  read -r lost most <<< "${fact[lost]}"
   [ "$creates" -le $((2 + lost + orphans)) ] && [ "$most" -le "$kills" ] ||
     wrong "$creates registrations, $lost responses lost, $kills runs disturbed"
-  same 'the journal says so' "$(of journal "$facts")" "$expected_journal"
+  same 'the journal says so' "${fact[journal]}" "$expected_journal"
   same 'nothing else is kept of the job' "$(leftovers)" ''
   mode=$(stat -c %A "$results")
   same 'the directory of results is for its group' "${mode:4:2}${mode:7}" rw---
@@ -385,7 +407,7 @@ check_end()
   was_final
   ends_are_told
   [ "$scene" != hooked ] || hooks_are_run
-  before=$facts$(files_now)
+  before=${fact[all]}$(files_now)
   stop_daemon
   grow_old
   SPEED=1 start_walked_daemon # at this speed the sweep has enough time
@@ -397,8 +419,9 @@ check_end()
     ;;
   esac
   until_true is_finished || wrong 'run again: it comes to its end'
-  same 'run again: nothing is sent, nothing changes' "$(facts)$(files_now)" \
-    "$before"
+  facts
+  same 'run again: nothing is sent, nothing changes' \
+    "${fact[all]}$(files_now)" "$before"
   until_true is_swept
   same 'what was left behind is swept' "$(left_behind)" ''
   stop_daemon
@@ -446,31 +469,29 @@ counted=journal
 # What an undisturbed scene leaves behind.
 learn()
 {
-  local facts
   clean_sheet
   begin_scene
   $scene
   until_true is_finished
   is "undisturbed, nothing is wrong: $scene" "$(cat "$dir/wrong" 2> /dev/null)" ''
-  facts=$(facts)
-  expected_found=$(of found "$facts")
-  expected_journal=$(of journal "$facts")
-  read -r _ expected_puts <<< "$(of sent "$facts")"
+  facts
+  expected_found=${fact[found]}
+  expected_journal=${fact[journal]}
+  read -r _ expected_puts <<< "${fact[sent]}"
 }
 
 learn_expected()
 {
-  local facts done='"extracted",false,"done","delivered"'
+  local done='"extracted",false,"done","delivered"'
   start_service
   learn
-  facts=$(facts)
   is 'an undisturbed run succeeds' "$status" 0
   [ "$status" = 0 ] || exit 1
   is 'it has three results and two manifests' \
     "$(n_results) $(n_manifests)" '3 2'
-  is 'its manifests name its results' "$(of named "$facts")" \
+  is 'its manifests name its results' "${fact[named]}" \
     "$(sums_of_results)"
-  is 'it registers two sources and sends each once' "$(of sent "$facts")" \
+  is 'it registers two sources and sends each once' "${fact[sent]}" \
     '2 [1,1]'
   is 'every state is the last one' "$expected_journal" \
     "[[$done,\"delivered\"],[$done]]"
@@ -488,6 +509,7 @@ clear_stage()
   fi
   stop_daemon
   stop_sim
+  stop_facts
 }
 workers=()
 

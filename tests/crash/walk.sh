@@ -48,6 +48,7 @@ daemon_once() # GROUP N before|after [N before|after]
   while is_killed; do
     kills=$((kills + 1))
     wait "$DAEMON_PID"
+    facts
     ends_are_told
     was_final
     remember
