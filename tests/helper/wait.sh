@@ -70,11 +70,12 @@ contains_line() # FILE LINE
 # elsewhere.
 until_true()
 {
-  local limit ms=20 seconds left
-  limit=$((${WAIT_S:-30} * $(machine_load)))
-  left=$((1000 * limit))
+  local limit= ms=20 seconds left
   until "$@"; do
-    if [ $left -le 0 ]; then
+    if [ -z "$limit" ]; then # often there is nothing to wait for
+      limit=$((${WAIT_S:-30} * $(machine_load)))
+      left=$((1000 * limit))
+    elif [ $left -le 0 ]; then
       echo "# stopped after $limit s: until_true $*" >&2
       return 1
     fi
