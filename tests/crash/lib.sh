@@ -16,6 +16,7 @@ WORKERS=${WORKERS:-6} # they mostly wait
 SPEED=100             # times faster: two seconds become twenty milliseconds
 bundle=$dir/bundle
 words=$dir/words
+tools=$dir/tools # in front of the system's
 
 [ -x "$sealed" ] || give_up 'sealed is built (make tests/helper/sealed)'
 [ -e "$preload" ] || give_up 'preload.so is built (make tests/crash/preload.so)'
@@ -40,6 +41,26 @@ make_bundle()
     "$(mkchart Bob Berg 5551002 03/07/1984 7.2 13.5)"
   chart_pdf "$dir/b.pdf" Cem Czerny 5551003
   { entry "$dir/a.pdf" && entry "$dir/b.pdf"; } > "$bundle"
+  keep_texts
+}
+
+# The simulator runs pdftotext, which takes long to start, for the same two
+# documents again and again: their texts are kept.
+keep_texts()
+{
+  local f
+  mkdir "$tools"
+  for f in "$dir"/[ab].pdf; do
+    pdftotext -layout -q -enc UTF-8 "$f" "$f.txt"
+  done
+  cat > "$tools/pdftotext" << END
+#!/bin/sh
+for f in "$dir"/[ab].pdf; do
+  ! cmp -s "\$5" "\$f" || exec cp "\$f.txt" "\$6"
+done
+exec $(type -P pdftotext) "\$@"
+END
+  chmod 755 "$tools/pdftotext"
 }
 
 # No status socket: its server is a process of docextractd's, too, in which the
@@ -48,7 +69,7 @@ export STATUS_SOCKET=$dir/none/none/status
 
 start_service() # [LINE OF THE CONFIGURATION...]
 {
-  start_sim --rate 0 --source-time 0 --case-time 0
+  PATH=$tools:$PATH start_sim --rate 0 --source-time 0 --case-time 0
   write_config 'APIRate 9' "$@"
 }
 
@@ -57,6 +78,7 @@ start_worker() # NAME
 {
   unset FACTS_PID # of the shell that it was started by
   owned_dir 711 "$dir/$1"
+  cp -p "$dir/key" "$dir/$1"
   use_dir "$dir/$1"
   trap 'stop_daemon; stop_sim; stop_facts' EXIT
   trap 'exit 130' TERM
@@ -422,8 +444,7 @@ check_end()
   facts
   same 'run again: nothing is sent, nothing changes' \
     "${fact[all]}$(files_now)" "$before"
-  until_true is_swept
-  same 'what was left behind is swept' "$(left_behind)" ''
+  until_true is_swept || wrong "left behind, and not swept: $(left_behind)"
   stop_daemon
 }
 
@@ -436,9 +457,9 @@ is_swept() { [ -z "$(left_behind)" ]; }
 
 files_now() # results and manifests, all calls, and what OnResult did
 {
-  find "$results" -name '*.json' ! -name '.*' -printf '%P %i %T@ %s\n' | sort
+  stat -c '%n %i %y %s' "$results"/*.json
   sha256sum < "$SIM_LOG"
-  cat "$spool/hooks" 2> /dev/null
+  [ ! -e "$spool/hooks" ] || cat "$spool/hooks"
 }
 
 configure() # [LINE OF THE SERVICE...]: from now on, the workers, too
@@ -520,7 +541,11 @@ in_parallel() # TEXT WORK < CASES
   local text=$1 work=$2 i cases n
   cases=$(cat)
   n=$(grep -c . <<< "$cases")
-  for ((i = 0; i < WORKERS; i++)); do
+  if [ "$n" = 0 ]; then
+    not_ok "$text: there are cases"
+    return
+  fi
+  for ((i = 0; i < WORKERS && i < n; i++)); do
     (
       workers=()
       start_worker "w$round-$i"
@@ -536,8 +561,7 @@ in_parallel() # TEXT WORK < CASES
   done
   wait "${workers[@]}"
   workers=()
-  [ "$n" -gt 0 ] || not_ok "$text: there are cases"
-  [ "$(find "$dir"/w"$round"-* -name done | wc -l)" = "$WORKERS" ] ||
+  [ "$(find "$dir"/w"$round"-* -name done | wc -l)" = "$i" ] ||
     not_ok "$text: every worker comes to its end"
   report "$text ($n cases)"
   round=$((round + 1))
