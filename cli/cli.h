@@ -288,9 +288,8 @@ struct queues {
   size_t count;
 };
 
-/* Blocking: at most a few seconds. E_NET if cupsd does not respond. */
-enum dx_code cupsd_queues(struct queues *ret_queues,
-                          struct dx_err *err) DX_MUST_USE;
+/* Blocking: at most a few seconds. False if cupsd does not respond. */
+bool cupsd_queues(struct queues *ret_queues);
 
 /* Opens a configuration file of cupsd, which is next to ours, with the caller's
  * rights; -1: missing, or access is denied. */

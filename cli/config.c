@@ -160,12 +160,11 @@ enum dx_code verb_config(struct cli *cli, struct dx_err *err)
   char text[DX_ERR_TEXT_BYTES];
   struct queues queues = {0};
   size_t at = 0, warnings = 0;
-  struct dx_err ignored;
   enum dx_code code = config_check(cli, &warnings, err);
 
   if (code != DX_OK)
     return code;
-  (void)!cupsd_queues(&queues, &ignored);
+  (void)cupsd_queues(&queues);
   warnings += config_warn_of_queues(cli, &queues);
   /* Only the owner of the spool can check this. Creates nothing. */
   cli->spool.dirfd = dx_fs_open_dir(cli->config->spool_dir, NULL);

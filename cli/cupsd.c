@@ -36,12 +36,10 @@ static void cupsd_add_queue(void *ctx, const struct dx_queue *from)
   queues->list[queues->count++] = queue;
 }
 
-enum dx_code cupsd_queues(struct queues *ret_queues, struct dx_err *err)
+bool cupsd_queues(struct queues *ret_queues)
 {
   *ret_queues = (struct queues){0};
-  return dx_queues_ask(TIMEOUT_MS, cupsd_add_queue, ret_queues)
-             ? DX_OK
-             : dx_fail(err, DX_E_NET, 0, "cupsd does not respond");
+  return dx_queues_ask(TIMEOUT_MS, cupsd_add_queue, ret_queues);
 }
 
 /* ---- configuration files ---- */

@@ -116,12 +116,11 @@ static void report_print_queues(const struct cli *cli)
 {
   const struct dx_config *config = cli->config;
   struct queues queues;
-  struct dx_err err;
   size_t i;
 
   printf("\nQueues\n");
-  if (cupsd_queues(&queues, &err) != DX_OK)
-    printf("  %s\n", err.text);
+  if (!cupsd_queues(&queues))
+    printf("  cupsd does not respond\n");
   else if (queues.count == 0)
     printf("  no queue prints to docextract\n");
   for (i = 0; i < queues.count; i++) {

@@ -276,13 +276,12 @@ static void call_end(struct call *call)
 static void call_done(void *arg, const struct dx_http_response *response)
 {
   struct call *call = arg;
-  struct dx_counts one = {0};
 
   call->response = response;
   call->http = NULL;
   engine_end_in_slot(&call->slot, response);
-  one.calls[dx_class_of(call->done(call))] = 1;
-  dx_counters_add(&call->svc->counters, &one);
+  dx_counters_change(&call->svc->counters)
+      ->calls[dx_class_of(call->done(call))]++;
   call_end(call);
 }
 

@@ -11,11 +11,13 @@ static void deliver_count(struct dx_engine *engine,
 {
   int64_t since_upload_ms = dx_wall_ms() - sub->uploaded_at;
   bool failed = dx_state_is_final(sub->state) && sub->state != DX_ST_EXTRACTED;
-  struct dx_counts one = {.failed = failed, .extracted = !failed};
+  struct dx_counts *counts =
+      dx_counters_change(&engine_section_of(engine, sub)->counters);
 
+  counts->failed += failed;
+  counts->extracted += !failed;
   if (!failed && sub->uploaded_at != 0 && since_upload_ms > 0)
-    one.extraction_ms = since_upload_ms;
-  dx_counters_add(&engine_section_of(engine, sub)->counters, &one);
+    counts->extraction_ms += since_upload_ms;
 }
 
 /* Delivers the results that are stored. */

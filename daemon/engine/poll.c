@@ -151,15 +151,14 @@ void engine_poll_ready(struct call *call)
   struct host *host = call->svc->host;
   const struct dx_rate_limit *limit = &host->limit;
   enum dx_phase phase = poll_phase(sub);
-  struct dx_counts one = {0};
+  struct dx_counts *counts = dx_counters_change(&call->svc->counters);
 
   dx_poll_learn(&host->latency.of[phase], poll_pages(sub), not_yet_ms, age_ms);
   if (phase == DX_PHASE_EXTRACT) /* soon after the other one: one write */
     dx_latency_write(limit->history_dirfd, limit->host, limit->port,
                      &host->latency);
-  one.found[phase] = 1;
-  one.late_ms[phase] = age_ms - not_yet_ms;
-  dx_counters_add(&call->svc->counters, &one);
+  counts->found[phase]++;
+  counts->late_ms[phase] += age_ms - not_yet_ms;
   poll_up(call);
 }
 

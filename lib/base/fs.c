@@ -120,13 +120,6 @@ enum dx_code dx_fs_write_all(int fd, const void *bytes, size_t len,
   return DX_OK;
 }
 
-enum dx_code dx_fs_sync(int fd, const char *subject, struct dx_err *err)
-{
-  if (fsync(fd) < 0)
-    return dx_fs_fail(err, errno, "fsync", fd, subject);
-  return DX_OK;
-}
-
 enum dx_code dx_temp_begin(struct dx_temp *temp, int dirfd, const char *name,
                            struct dx_err *err)
 {
@@ -539,8 +532,9 @@ enum dx_code dx_fs_probe(const char *path, struct dx_err *err)
     code = dx_temp_begin(&temp, fd, "probe", err);
     if (code == DX_OK)
       code = dx_fs_write_all(temp.fd, zeros, sizeof(zeros), path, err);
-    if (code == DX_OK && unfit != NULL && strcmp(unfit, NETWORK) == 0)
-      code = dx_fs_sync(temp.fd, path, err);
+    if (code == DX_OK && unfit != NULL && strcmp(unfit, NETWORK) == 0 &&
+        fsync(temp.fd) < 0)
+      code = dx_fail_sys(err, errno, "fsync", path);
     dx_temp_discard(&temp);
     if (code != DX_OK)
       code = dx_fail_sys(err, err->sys_errno, PROBE_STEP, path);

@@ -46,12 +46,8 @@ enum dx_code dx_fs_write_all(int fd, const void *bytes, size_t len,
                              const char *subject,
                              struct dx_err *err) DX_MUST_USE;
 
-/* fsync with a message. */
-enum dx_code dx_fs_sync(int fd, const char *subject,
-                        struct dx_err *err) DX_MUST_USE;
-
-/* The same for a directory with the new name `name`: E_UNSYNCED if it fails. It
- * is not an error if the file system does not support this. */
+/* Fsyncs a directory with the new name `name`: E_UNSYNCED if that fails. It is
+ * not an error if the file system does not support it. */
 enum dx_code dx_fs_sync_name(int dirfd, const char *name,
                              struct dx_err *err) DX_MUST_USE;
 

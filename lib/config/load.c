@@ -411,18 +411,15 @@ enum dx_code dx_config_check(const char *path, struct dx_config **ret_config,
                              struct dx_config_notes *notes, struct dx_err *err)
 {
   struct parser p = {.path = path, .notes = notes};
-  struct dx_err why = {DX_OK, 0, ""};
-  enum dx_code code = read_config(&p, false, ret_config, &why);
+  enum dx_code code = read_config(&p, false, ret_config, err);
 
   if (notes != NULL)
     notes->mistake_count = p.mistakes;
-  if (code == DX_OK)
-    return DX_OK;
-  if (notes == NULL && p.mistakes > 1)
-    return dx_fail(err, code, 0,
-                   "%s (the first of %d errors; see docextract config)",
-                   why.text, p.mistakes);
-  return dx_fail(err, code, why.sys_errno, "%s", why.text);
+  else if (p.mistakes > 1)
+    (void)dx_fail(err, code, 0,
+                  "%s (the first of %d errors; see docextract config)",
+                  err->text, p.mistakes);
+  return code;
 }
 
 enum dx_code dx_config_read_anyway(const char *path,
@@ -430,11 +427,8 @@ enum dx_code dx_config_read_anyway(const char *path,
                                    struct dx_err *err)
 {
   struct parser p = {.path = path};
-  struct dx_err why;
-  enum dx_code code = read_config(&p, true, ret_config, &why);
 
-  return code == DX_OK ? DX_OK
-                       : dx_fail(err, code, why.sys_errno, "%s", why.text);
+  return read_config(&p, true, ret_config, err);
 }
 
 void dx_config_notes_release(struct dx_config_notes *notes)

@@ -5,6 +5,7 @@
  */
 #include "lib/config/config_internal.h"
 
+#include <arpa/inet.h>
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -96,6 +97,16 @@ static const char *what_is_wrong(const struct parser *p,
   return text;
 }
 
+/* The path in a value: of a command, its first word. */
+static void path_of(const struct dx_directive *row, const char *value,
+                    char path[LINE_BYTES])
+{
+  (void)snprintf(path, LINE_BYTES, "%.*s",
+                 row->kind == DX_VALUE_COMMAND ? (int)strcspn(value, " \t")
+                                               : INT_MAX,
+                 value);
+}
+
 /*
  * A missing file of a correct line is not a mistake, but a warning: a key may
  * come from a secret store, and a directory may be on a disk that is not
@@ -112,10 +123,7 @@ static void look_for(const struct parser *p, const struct dx_directive *row,
   if (row->kind != DX_VALUE_DIR_PATH && row->kind != DX_VALUE_FILE_PATH &&
       row->kind != DX_VALUE_KEY_PATH && row->kind != DX_VALUE_COMMAND)
     return;
-  (void)snprintf(path, sizeof(path), "%.*s",
-                 row->kind == DX_VALUE_COMMAND ? (int)strcspn(value, " \t")
-                                               : INT_MAX,
-                 value);
+  path_of(row, value, path);
   (void)snprintf(parent, sizeof(parent), "%.*s",
                  (int)(strrchr(path, '/') - path), path);
   if (row->kind == DX_VALUE_DIR_PATH && row->in_service && parent[0] != '\0' &&
@@ -139,28 +147,29 @@ static const struct {
     {DX_VALUE_DURATION, "h", 3600000}, {DX_VALUE_DURATION, "d", 86400000},
     {DX_VALUE_SIZE, "K", 1 << 10},     {DX_VALUE_SIZE, "M", 1 << 20},
     {DX_VALUE_SIZE, "G", 1 << 30},     {DX_VALUE_COUNT, "", 1},
+    {DX_VALUE_NUMBER, "", 1},
 };
 
 /* A number with a unit of the kind; -1 if it is not one. */
-static int64_t parse_amount(enum dx_value_kind kind, const char *text)
+static double parse_amount(enum dx_value_kind kind, const char *text)
 {
+  size_t len =
+      strspn(text, kind == DX_VALUE_NUMBER ? "0123456789." : "0123456789");
   char *end;
+  double n = strtod(text, &end);
   size_t i;
-  long n;
 
-  errno = 0;
-  n = strtol(text, &end, 10);
-  if (!isdigit((unsigned char)text[0]) || errno != 0 || n > 100000000)
+  if (len == 0 || end != text + len || n > 100000000)
     return -1;
   for (i = 0; i < sizeof(units) / sizeof(units[0]); i++)
     if (units[i].kind == kind && strcmp(end, units[i].unit) == 0)
-      return n * units[i].factor;
+      return n * (double)units[i].factor;
   return -1;
 }
 
 int64_t dx_parse_duration(const char *text)
 {
-  return parse_amount(DX_VALUE_DURATION, text);
+  return (int64_t)parse_amount(DX_VALUE_DURATION, text);
 }
 
 const char *dx_size_text(int64_t bytes, char text[DX_SIZE_TEXT_BYTES])
@@ -175,15 +184,16 @@ const char *dx_size_text(int64_t bytes, char text[DX_SIZE_TEXT_BYTES])
 }
 
 static void set_amount(struct parser *p, const struct dx_directive *row,
-                       const char *value, int64_t *field)
+                       const char *value, void *field)
 {
-  int64_t amount = parse_amount(row->kind, value);
+  double amount = parse_amount(row->kind, value);
   const char *what =
       row->kind == DX_VALUE_DURATION
           ? "a duration; write a number with s, m, h or d, such as"
       : row->kind == DX_VALUE_SIZE
           ? "a size; write a whole number with K, M or G, such as"
-          : "a whole number; write one such as";
+      : row->kind == DX_VALUE_COUNT ? "a whole number; write one such as"
+                                    : "a number; write one such as";
 
   if (amount < 0)
     config_bad(p, "%s '%s' is not %s %s", row->name, value, what,
@@ -192,25 +202,10 @@ static void set_amount(struct parser *p, const struct dx_directive *row,
            amount > parse_amount(row->kind, row->most))
     config_bad(p, "%s must be between %s and %s", row->name, row->least,
                row->most);
+  else if (row->kind == DX_VALUE_NUMBER)
+    *(double *)field = amount;
   else
-    *field = amount;
-}
-
-static void set_number(struct parser *p, const struct dx_directive *row,
-                       const char *value, double *field)
-{
-  char *end;
-  double n = strtod(value, &end);
-
-  if (end == value || *end != '\0' ||
-      strspn(value, "0123456789.") != strlen(value))
-    config_bad(p, "%s '%s' is not a number; write one such as %s", row->name,
-               value, row->fallback);
-  else if (n < strtod(row->least, NULL) || n > strtod(row->most, NULL))
-    config_bad(p, "%s must be between %s and %s", row->name, row->least,
-               row->most);
-  else
-    *field = n;
+    *(int64_t *)field = (int64_t)amount;
 }
 
 static void set_word(struct parser *p, const struct dx_directive *row,
@@ -243,25 +238,28 @@ static const char *owner_of_others(void)
   return dx_user() != NULL ? dx_user() : geteuid() != 0 ? "root" : NULL;
 }
 
-/* Checks who owns a secret, and who may read it. */
-static void check_key(struct parser *p, const struct dx_directive *row,
-                      const char *path)
+/* Checks who owns a secret, and who may read it; and who owns a program,
+ * because a user who may change it gets the rights of this process. */
+static void check_owner(struct parser *p, const struct dx_directive *row,
+                        const char *value)
 {
-  char text[DX_ERR_TEXT_BYTES];
+  char path[LINE_BYTES], text[DX_ERR_TEXT_BYTES];
+  bool is_key = row->kind == DX_VALUE_KEY_PATH;
   const char *wrong;
   struct stat st;
 
+  path_of(row, value, path);
   if (stat(path, &st) < 0)
     return; /* it may come later */
   wrong = config_identity(path, &st, owner_of_others(), text);
-  if (!S_ISREG(st.st_mode))
+  if (is_key && !S_ISREG(st.st_mode))
     config_bad(p, "%s '%s' is not a file; fix the path", row->name, path);
   else if (wrong != NULL)
     config_bad(p, "%s", wrong);
-  else if ((st.st_mode & S_IROTH) != 0)
+  else if (is_key && (st.st_mode & S_IROTH) != 0)
     config_bad(p, "all users may read '%s'; fix it with: chmod o-rwx %s", path,
                path);
-  else if (dx_user() != NULL && (st.st_mode & S_IRGRP) != 0)
+  else if (is_key && dx_user() != NULL && (st.st_mode & S_IRGRP) != 0)
     config_bad(p,
                "users other than '%s' may read '%s'; fix it with: "
                "chown %s: %s && chmod 600 %s",
@@ -271,10 +269,15 @@ static void check_key(struct parser *p, const struct dx_directive *row,
 static void set_path(struct parser *p, const struct dx_directive *row,
                      const char *value, const char **field)
 {
+  int before = p->mistakes;
+
   if (value[0] != '/' && row->kind == DX_VALUE_KEY_PATH)
     config_bad(p,
                "%s must be the absolute path of a file; the secret itself does "
                "not belong here",
+               row->name);
+  else if (value[0] != '/' && row->kind == DX_VALUE_COMMAND)
+    config_bad(p, "%s must begin with the absolute path of a program",
                row->name);
   else if (value[0] != '/')
     config_bad(p, "%s '%s' must be an absolute path, beginning with '/'",
@@ -282,43 +285,20 @@ static void set_path(struct parser *p, const struct dx_directive *row,
   else if (row->kind == DX_VALUE_SOCKET_PATH && strlen(value) > SOCKET_PATH_MAX)
     config_bad(p, "%s must be at most %d characters long", row->name,
                SOCKET_PATH_MAX);
-  else
-    *field = value;
-  if (value[0] == '/' && row->kind == DX_VALUE_KEY_PATH)
-    check_key(p, row, value);
-}
-
-/* A user who may change the program gets the rights of this process. */
-static void set_command(struct parser *p, const struct dx_directive *row,
-                        const char *value, const char **field)
-{
-  char path[LINE_BYTES], text[DX_ERR_TEXT_BYTES];
-  const char *wrong = NULL;
-  struct stat st;
-
-  (void)snprintf(path, sizeof(path), "%.*s", (int)strcspn(value, " \t"), value);
-  if (stat(path, &st) == 0) /* else it may come later */
-    wrong = config_identity(path, &st, owner_of_others(), text);
-  if (value[0] != '/')
-    config_bad(p, "%s must begin with the absolute path of a program",
-               row->name);
-  else if (wrong != NULL)
-    config_bad(p, "%s", wrong);
-  else
+  else if (row->kind == DX_VALUE_KEY_PATH || row->kind == DX_VALUE_COMMAND)
+    check_owner(p, row, value);
+  if (p->mistakes == before)
     *field = value;
 }
 
 bool dx_host_is_loopback(const char *host)
 {
-  unsigned a, b, c, d;
-  char rest;
+  struct in_addr address;
 
-  if (strcasecmp(host, "localhost") == 0 || strcmp(host, "::1") == 0 ||
-      strcmp(host, "[::1]") == 0)
-    return true;
-  return strspn(host, "0123456789.") == strlen(host) &&
-         sscanf(host, "%3u.%3u.%3u.%3u%c", &a, &b, &c, &d, &rest) == 4 &&
-         a == 127 && b < 256 && c < 256 && d < 256;
+  return strcasecmp(host, "localhost") == 0 || strcmp(host, "::1") == 0 ||
+         strcmp(host, "[::1]") == 0 ||
+         (inet_pton(AF_INET, host, &address) == 1 &&
+          ntohl(address.s_addr) >> 24 == 127);
 }
 
 #define HOST_MAX 255
@@ -487,6 +467,7 @@ static void set_value(struct parser *p, const struct dx_directive *row,
   case DX_VALUE_FILE_PATH:
   case DX_VALUE_KEY_PATH:
   case DX_VALUE_SOCKET_PATH:
+  case DX_VALUE_COMMAND:
     set_path(p, row, value, field);
     break;
   case DX_VALUE_URL:
@@ -498,9 +479,6 @@ static void set_value(struct parser *p, const struct dx_directive *row,
   case DX_VALUE_TEXT:
     *(const char **)field = value;
     break;
-  case DX_VALUE_COMMAND:
-    set_command(p, row, value, field);
-    break;
   case DX_VALUE_CLAIM:
     add_claim(p, row, value, field);
     break;
@@ -509,9 +487,6 @@ static void set_value(struct parser *p, const struct dx_directive *row,
     break;
   case DX_VALUE_WORD:
     set_word(p, row, value, field);
-    break;
-  case DX_VALUE_NUMBER:
-    set_number(p, row, value, field);
     break;
   default:
     set_amount(p, row, value, field);

@@ -55,8 +55,6 @@ static const char *bundle_check(const struct dx_entry *entry)
       !dx_utf8_is_plain(entry->reason_text) || !dx_utf8_is_plain(entry->name) ||
       strchr(entry->name, '/') != NULL)
     return "text that is not plain";
-  if (entry->pages < 0)
-    return "wrong number of pages";
   if (entry->kind == DX_KIND_MISSING)
     return "a kind that bundles do not contain";
   if (entry->kind != DX_KIND_DOCUMENT) {

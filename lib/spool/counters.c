@@ -61,19 +61,12 @@ void dx_counters_begin(struct dx_counters *counters, int history_dirfd,
   dx_counts_read(history_dirfd, service, &counters->counts);
 }
 
-void dx_counters_add(struct dx_counters *counters, const struct dx_counts *more)
+struct dx_counts *dx_counters_change(struct dx_counters *counters)
 {
-  int64_t numbers[NUMBERS], added[NUMBERS];
-  size_t i;
-
-  memcpy(numbers, &counters->counts, sizeof(numbers));
-  memcpy(added, more, sizeof(added));
-  for (i = 0; i < NUMBERS; i++)
-    numbers[i] += added[i];
-  memcpy(&counters->counts, numbers, sizeof(numbers));
   if (!counters->is_changed)
     counters->due_ms = dx_monotonic_ms() + DX_HISTORY_LATE_MS;
   counters->is_changed = true;
+  return &counters->counts;
 }
 
 int64_t dx_counters_save(struct dx_counters *counters)

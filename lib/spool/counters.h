@@ -44,12 +44,12 @@ void dx_counters_begin(struct dx_counters *counters, int history_dirfd,
 /* Writes changed counters now. */
 void dx_counters_write(struct dx_counters *counters);
 
-/* Adds to the counters, in memory. */
-void dx_counters_add(struct dx_counters *counters,
-                     const struct dx_counts *more);
+/* The counters in memory, to add to them. */
+struct dx_counts *dx_counters_change(struct dx_counters *counters);
 
 /* Writes counters that have changed DX_HISTORY_LATE_MS ago. Returns when to
- * call it again (monotonic); INT64_MAX: only after another dx_counters_add().
+ * call it again (monotonic); INT64_MAX: only after another
+ * dx_counters_change().
  */
 int64_t dx_counters_save(struct dx_counters *counters);
 

@@ -221,8 +221,8 @@ enum dx_code dx_spool_add_document(struct dx_job *job,
       return dx_fs_fail(err, errno, "create", job->dirfd, name);
   }
   code = dx_bundle_content(reader, fd, err);
-  if (code == DX_OK && fd >= 0)
-    code = dx_fs_sync(fd, "document", err);
+  if (code == DX_OK && fd >= 0 && fsync(fd) < 0)
+    code = dx_fs_fail(err, errno, "fsync", fd, "document");
   if (fd >= 0)
     (void)close(fd);
   documents[index].is_here = code == DX_OK && fd >= 0;
@@ -448,8 +448,7 @@ enum dx_code dx_spool_set_aside(struct dx_spool *spool, const char *name,
   const char *parent = dx_is_receipt_name(name)     ? "received"
                        : is_in(spool, "jobs", name) ? "jobs"
                                                     : "finished";
-  char from[DX_JOB_PATH_BYTES], to[DX_JOB_PATH_BYTES + 32];
-  int64_t now_ms = dx_wall_ms();
+  char from[DX_JOB_PATH_BYTES], to[DX_JOB_PATH_BYTES + 32], random[17];
   struct dx_job *job = NULL;
   enum dx_code code;
 
@@ -462,11 +461,9 @@ enum dx_code dx_spool_set_aside(struct dx_spool *spool, const char *name,
   if (code != DX_E_DAMAGED)
     return code;
   (void)snprintf(from, sizeof(from), "%s/%s", parent, name);
-  do {
-    (void)snprintf(to, sizeof(to), "damaged/%s-%" PRId64, name, now_ms++);
-    code = dx_fs_rename_dir(spool->dirfd, from, to, err);
-  } while (code == DX_E_EXISTS);
-  return code;
+  dx_random_hex(random, sizeof(random) - 1); /* it may be the second one */
+  (void)snprintf(to, sizeof(to), "damaged/%s-%s", name, random);
+  return dx_fs_rename_dir(spool->dirfd, from, to, err);
 }
 
 /* ---- where a job belongs ---- */

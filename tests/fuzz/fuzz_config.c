@@ -40,9 +40,10 @@ static void print_and_load(const struct dx_config *config)
   struct text once = printed(config);
   struct dx_config *again = NULL;
   char *path = fuzz_path("again.conf");
+  struct dx_err err;
 
   fuzz_put("again.conf", once.bytes, once.len);
-  HOLDS(dx_config_load(path, &again, NULL) == DX_OK);
+  HOLDS(dx_config_load(path, &again, &err) == DX_OK);
   HOLDS(again->service_count == config->service_count &&
         strcmp(again->spool_dir, config->spool_dir) == 0);
   dx_config_free(&again);
