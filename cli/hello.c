@@ -208,23 +208,20 @@ static void hello_warn_directive(void *ctx, const char *name, const char *value)
 
 /* ---- all of it ---- */
 
-/* Prints the steps of docextractd, in color, and its waiting messages. */
+/* Prints the steps of docextractd, and its waiting messages. */
 static void hello_print_said(const struct dx_message *message)
 {
-  const char *text = message->text;
+  bool is_ok;
 
   if (message->verb == DX_VERB_WARN)
-    fprintf(stderr, "%s\n", text);
-  if (message->verb != DX_VERB_LINE)
+    fprintf(stderr, "%s\n", message->text);
+  if (message->verb == DX_VERB_STEP) {
+    is_ok = strcmp(message->words[0], "ok") == 0;
+    cli_print_word(is_ok ? "ok     " : "FAILED ", is_ok);
+  } else if (message->verb != DX_VERB_LINE) {
     return;
-  if (strncmp(text, "ok ", 3) == 0) {
-    cli_print_word("ok", true);
-    text += 2;
-  } else if (strncmp(text, "FAILED ", 7) == 0) {
-    cli_print_word("FAILED", false);
-    text += 6;
   }
-  cli_print_plain(text, SIZE_MAX);
+  cli_print_plain(message->text, SIZE_MAX);
   (void)putchar('\n');
 }
 

@@ -181,23 +181,16 @@ static void report_print_clock(const char *text)
  * service are omitted. */
 static void report_print_step(const struct dx_message *message)
 {
-#define X(function, name) DX_HELLO_OK name, DX_HELLO_FAILED name,
-  static const char *const steps[] = {DX_HELLO_STEPS(X)};
-#undef X
-  const char *text = message->text;
-  size_t i, len;
+  const char *text = message->text, *result = strstr(text, "  ");
 
+  if (message->verb == DX_VERB_STEP)
+    printf("  %-6s %.*s\n", message->words[0],
+           result != NULL ? (int)(result - text) : INT_MAX, text);
   if (message->verb != DX_VERB_LINE)
     return;
   report_print_clock(text);
   if (strncmp(text, DX_HELLO_NO_RESULTS, strlen(DX_HELLO_NO_RESULTS)) == 0)
     printf("  %s\n", DX_HELLO_NO_RESULTS);
-  for (i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
-    len = strlen(steps[i]);
-    if (strncmp(text, steps[i], len) == 0 &&
-        (text[len] == '\0' || strncmp(text + len, "  ", 2) == 0))
-      printf("  %s\n", steps[i]);
-  }
 }
 
 /* Runs the tests of `docextract hello`. */

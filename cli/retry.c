@@ -9,24 +9,20 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "lib/spool/sentence.h"
+
 /* Tells a user who may not use the spool what to do instead. */
 static enum dx_code retry_advise_user(const char *verb,
                                       const struct dx_job *job,
                                       struct dx_err *err)
 {
-  size_t good = dx_job_count(job, DX_ST_EXTRACTED);
   bool is_retry = strcmp(verb, "retry") == 0;
-  char name[CLI_CUPS_NAME_BYTES];
+  char name[CLI_CUPS_NAME_BYTES], sentence[DX_SENTENCE_BYTES];
 
   cli_cups_name(job, name);
-  if (is_retry && dx_job_outcome(job, NULL) == DX_OK)
-    printf("Everything in job %s has already been extracted\n", job->key);
-  else if (!is_retry && dx_job_is_finished(job) &&
-           good == job->submission_count)
-    printf("Job %s has already finished: everything is extracted\n", job->key);
-  else if (!is_retry && dx_job_is_finished(job))
-    printf("Job %s has already finished: %zu of %zu documents extracted\n",
-           job->key, good, job->submission_count);
+  dx_job_sentence(job, sentence);
+  if (is_retry ? dx_job_outcome(job, NULL) == DX_OK : dx_job_is_finished(job))
+    printf("Job %s has already finished: %s\n", job->key, sentence);
   else if (job->print.backend != DX_BACKEND_NONE &&
            job->print.backend != DX_BACKEND_LEFT && !dx_job_is_undecided(job))
     return is_retry /* CUPS may still run it: its own commands must be used */

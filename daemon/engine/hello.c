@@ -197,9 +197,18 @@ static enum dx_code step_token_accepted(struct hello *h, struct dx_err *err)
                             : dx_token_sources[h->svc->service->token].advice);
 }
 
+#define STEPS(X)                \
+  X(spool, "spool")             \
+  X(token, "token")             \
+  X(name, "name")               \
+  X(connection, "connection")   \
+  X(certificate, "certificate") \
+  X(response, "response")       \
+  X(token_accepted, "token accepted")
+
 enum hello_step {
 #define X(function, name) STEP_##function,
-  DX_HELLO_STEPS(X)
+  STEPS(X)
 #undef X
       STEP_COUNT
 };
@@ -210,7 +219,7 @@ static const struct {
   enum dx_code (*run)(struct hello *, struct dx_err *);
 } steps[STEP_COUNT] = {
 #define X(function, name) {name, step_##function},
-    DX_HELLO_STEPS(X)
+    STEPS(X)
 #undef X
 };
 
@@ -252,10 +261,9 @@ static bool hello_run(struct hello *h, enum hello_step first,
     EXPECT(h, "%s", steps[step].name);
     code = steps[step].run(h, &err);
     if (code == DX_OK)
-      hello_tell(h, "line " DX_HELLO_OK "%-14s  %s", steps[step].name,
-                 h->detail);
+      hello_tell(h, "step ok %-14s  %s", steps[step].name, h->detail);
     else
-      hello_tell(h, "line " DX_HELLO_FAILED "%s", steps[step].name);
+      hello_tell(h, "step FAILED %s", steps[step].name);
   }
   if (code != DX_OK || end == STEP_COUNT)
     hello_end(h, code, &err);

@@ -61,6 +61,8 @@
   X(DX_VERB_SENTENCE, "sentence", 0, true) /* for the user who printed */      \
   /* CODE TEXT: the outcome, for the administrator; OK: extracted */           \
   X(DX_VERB_END, "end", 1, true)                                               \
+  /* ok|FAILED NAME: a step of hello; a result may follow two blanks */        \
+  X(DX_VERB_STEP, "step", 1, true)                                             \
   X(DX_VERB_LINE, "line", 0, true) /* for stdout */                            \
   X(DX_VERB_WARN, "warn", 0, true) /* for stderr */                            \
   X(DX_VERB_SLOW, "slow", 0, true) /* the same, if the next line takes long */ \
@@ -99,22 +101,9 @@ bool dx_message_number(const struct dx_message *message, size_t i,
 enum dx_code dx_message_outcome(const struct dx_message *message,
                                 struct dx_err *err);
 
-/* A LINE of hello is DX_HELLO_OK or DX_HELLO_FAILED, the name of a step, and,
- * after two blanks, its result, if any; or free text, in which `docextract
- * report` looks for the other two strings. Row: function in
- * daemon/engine/hello.c, name of the step. */
-#define DX_HELLO_OK "ok     "
-#define DX_HELLO_FAILED "FAILED "
+/* `docextract report` looks for these in a LINE of hello. */
 #define DX_HELLO_CLOCK "the clock of this computer is "
 #define DX_HELLO_NO_RESULTS "warning: results cannot be written"
-#define DX_HELLO_STEPS(X)       \
-  X(spool, "spool")             \
-  X(token, "token")             \
-  X(name, "name")               \
-  X(connection, "connection")   \
-  X(certificate, "certificate") \
-  X(response, "response")       \
-  X(token_accepted, "token accepted")
 
 /* Who started docextractd: word, text; the last one: dx_docextractd_connect()
  */

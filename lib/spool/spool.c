@@ -99,8 +99,10 @@ bool dx_spool_key(const char *uuid, const char *cups_id,
 
 /* ---- print jobs that are sent again ---- */
 
-bool dx_spool_resolve(const struct dx_spool *spool, const char *name,
-                      char key[DX_KEY_BYTES])
+/* Sets `key` to that of the job to which an alias leads, whether or not it
+ * still exists; `name` begins with the alias. False if there is none. */
+static bool spool_resolve(const struct dx_spool *spool, const char *name,
+                          char key[DX_KEY_BYTES])
 {
   char path[DX_JOB_PATH_BYTES];
   ssize_t len;
@@ -119,7 +121,7 @@ static enum dx_code add_alias(struct dx_spool *spool, const char *name,
   char path[DX_JOB_PATH_BYTES], known[DX_KEY_BYTES];
 
   if (name[0] == '\0' || strcmp(name, key) == 0 ||
-      (dx_spool_resolve(spool, name, known) && strcmp(known, key) == 0))
+      (spool_resolve(spool, name, known) && strcmp(known, key) == 0))
     return DX_OK;
   (void)snprintf(path, sizeof(path), "aliases/%s", name);
   if (unlinkat(spool->dirfd, path, 0) < 0 && errno != ENOENT)
@@ -337,7 +339,7 @@ void dx_spool_sweep_aliases(struct dx_spool *spool, int64_t until_ms)
        name = dx_next_name(name)) {
     (void)snprintf(path, sizeof(path), "aliases/%s", name);
     /* After another error, the job may be there: it must not be sent again. */
-    if (dx_spool_resolve(spool, name, key) && !is_in(spool, "jobs", key) &&
+    if (spool_resolve(spool, name, key) && !is_in(spool, "jobs", key) &&
         errno == ENOENT && !is_in(spool, "finished", key) && errno == ENOENT)
       (void)unlinkat(spool->dirfd, path, 0);
   }
@@ -411,7 +413,7 @@ enum dx_code dx_spool_load(struct dx_spool *spool, const char *name,
   if (!dx_is_key(name))
     return not_found(err);
   code = load_anywhere(spool, name, ret_job, err);
-  if (code == DX_E_NOT_FOUND && dx_spool_resolve(spool, name, other))
+  if (code == DX_E_NOT_FOUND && spool_resolve(spool, name, other))
     code = load_anywhere(spool, other, ret_job, err);
   return code;
 }
@@ -421,7 +423,7 @@ bool dx_spool_has_job(struct dx_spool *spool, const char *key)
   char other[DX_KEY_BYTES];
 
   return is_anywhere(spool, key) ||
-         (dx_spool_resolve(spool, key, other) && is_anywhere(spool, other));
+         (spool_resolve(spool, key, other) && is_anywhere(spool, other));
 }
 
 bool dx_spool_has_receipt(struct dx_spool *spool, const char *key,
@@ -433,7 +435,7 @@ bool dx_spool_has_receipt(struct dx_spool *spool, const char *key,
   bool is_there;
 
   while (name != NULL && *name != '\0' && !dx_is_receipt_of(name, key) &&
-         !(dx_spool_resolve(spool, name, other) && strcmp(other, key) == 0))
+         !(spool_resolve(spool, name, other) && strcmp(other, key) == 0))
     name = dx_next_name(name);
   is_there = name != NULL && *name != '\0';
   if (is_there)
@@ -500,7 +502,7 @@ static enum dx_code find_job(struct dx_spool *spool, struct dx_job *receipt,
   if (is_anywhere(spool, receipt->key))
     return DX_OK;
   for (i = 0; code == DX_E_NOT_FOUND && i < 2; i++) {
-    if (!dx_spool_resolve(spool, names[i], key))
+    if (!spool_resolve(spool, names[i], key))
       continue;
     code = dx_spool_load(spool, key, &job, err);
     if (code == DX_OK && !dx_job_has_print(job, receipt->print.key) &&

@@ -101,11 +101,6 @@ enum dx_code dx_spool_each(struct dx_spool *spool, enum dx_spool_part first,
                            dx_spool_visit *each, void *ctx,
                            struct dx_err *err) DX_MUST_USE;
 
-/* Sets `key` to that of the job to which an alias leads, whether or not it
- * still exists; `name` begins with the alias. False if there is none. */
-bool dx_spool_resolve(const struct dx_spool *spool, const char *name,
-                      char key[DX_KEY_BYTES]);
-
 /*
  * Reads the journal of a job, finished or not, or of a receipt. name: that of
  * the receipt, or the key of any print job of the job. E_NOT_FOUND; E_DAMAGED,

@@ -179,9 +179,9 @@ stop_play
 # --- hello -----------------------------------------------------------------
 
 play 'hold\n\n? hello
-> line ok     spool           /x
+> step ok spool           /x
 > warn waiting for a name server
-> line FAILED name
+> step FAILED name
 > error E_NET no such host'
 dx hello
 end_play
@@ -196,7 +196,7 @@ is 'hello: the error is the last line' "$rc $err" \
 docextract: no such host'
 
 play 'hold\n\n? hello
-> line ok     spool           /x'
+> step ok spool           /x'
 dx hello
 end_play
 is 'hello: the end of the connection is an error' "$rc $err" \

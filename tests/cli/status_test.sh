@@ -353,7 +353,8 @@ docextract retry ${key:0:8}"
   has 'cancel: where a print job is that has not come so far' "$rc $err" \
     "^65 .*no job 'chart-13'; to list jobs that wait in CUPS, run: lpstat -o; all others: docextract jobs"
   dx_as "$her" retry "$hers"
-  has 'retry: what is extracted is extracted' "$rc $out$err" '^0 Everything '
+  has 'retry: what is extracted is extracted' "$rc $out$err" \
+    '^0 Job .* has already finished: Extracted '
   dx_as "$her" cancel "$hers"
   has 'cancel: it has finished' "$rc $out$err" '^0 Job .* has already finished'
   is 'and nothing was changed by that' \

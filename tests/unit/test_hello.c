@@ -192,10 +192,10 @@ static void success_is_reported_and_ends_an_outage(void **state)
   dx_pause_read(spool.history_dirfd, "127.0.0.1", port, &pause);
   assert_int_equal(pause.down_ms, 0);
   assert_true(dx_monotonic_ms() - begin_ms >= 500); /* the first slot */
-  has("line ok     spool           /");
-  has("\nline ok     token           from TokenFile\n");
-  has("\nline ok     connection      127.0.0.1 port ");
-  has("\nline ok     token accepted  yes\nline Hi\033\n");
+  has("step ok spool           /");
+  has("\nstep ok token           from TokenFile\n");
+  has("\nstep ok connection      127.0.0.1 port ");
+  has("\nstep ok token accepted  yes\nline Hi\033\n");
   assert_string_equal(told + strlen(told) - 7, "\ndone \n");
   told[0] = '\0';
   begin();
@@ -219,7 +219,7 @@ static void rate_limit_response_pauses_all_calls(void **state)
   configure_file();
   say_hello("HTTP/1.1 429 Slow\r\nRetry-After: 30\r\nContent-Length: 0\r\n"
             "Connection: close\r\n\r\n");
-  has("\nline FAILED response\n");
+  has("\nstep FAILED response\n");
   has("\nerror E_RATE ");
   dx_pause_read(spool.history_dirfd, "127.0.0.1", port, &pause);
   assert_true(pause.until_ms >= begin_ms + 30000);
@@ -235,7 +235,7 @@ static void test_ends_at_the_first_failed_step(void **state)
   configure_file();
   (void)unlinkat(dirfd_, "token", 0);
   say_hello(NULL);
-  has("\nline FAILED token\n");
+  has("\nstep FAILED token\n");
   has("\nerror E_KEY ");
   assert_null(strstr(told, "connection"));
 }
@@ -247,7 +247,7 @@ static void unwritable_results_are_reported(void **state)
   assert_int_equal(dx_fs_write(dirfd_, "results", "", 0, 0600, false, NULL),
                    DX_OK);
   say_hello(NULL);
-  has("\nline FAILED connection\n");
+  has("\nstep FAILED connection\n");
   has("\nline warning: results cannot be written, so nothing will be sent: ");
   has("\nerror E_NET cannot connect to 127.0.0.1 port ");
 }
@@ -258,7 +258,7 @@ static void stop_ends_the_wait_for_a_command(void **state)
   configure("Token command\nTokenCommand /bin/sleep 1000");
   assert_int_equal(write(stop_ends[1], "", 1), 1);
   begin();
-  has("\nline FAILED token\n");
+  has("\nstep FAILED token\n");
   has("\nerror E_STOPPED ");
 }
 
