@@ -5,6 +5,7 @@
 #include "cli/cli.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <libgen.h>
 #include <limits.h>
 #include <stdio.h>
@@ -167,7 +168,7 @@ enum dx_code verb_config(struct cli *cli, struct dx_err *err)
   (void)cupsd_queues(&queues);
   warnings += config_warn_of_queues(cli, &queues);
   /* Only the owner of the spool can check this. Creates nothing. */
-  cli->spool.dirfd = dx_fs_open_dir(cli->config->spool_dir, NULL);
+  cli->spool.dirfd = dx_fs_open_dir(AT_FDCWD, cli->config->spool_dir, NULL);
   if (cli->spool.dirfd >= 0)
     printf("# docextractd: %s\n", cli_docextractd(cli));
   /* Not a warning: only docextractd can detect a drop-in, and it refuses to

@@ -135,7 +135,7 @@ static enum dx_code show_read_result(struct show *s,
                    "the service of job %s is no longer configured, so its "
                    "results directory is unknown",
                    sub->job->key);
-  dirfd = dx_fs_open_dir(results_dir, err);
+  dirfd = dx_fs_open_dir(AT_FDCWD, results_dir, err);
   if (dirfd >= 0) {
     code = dx_fs_read(dirfd, name, DX_RESULT_MAX_BYTES, content, err);
     (void)close(dirfd);

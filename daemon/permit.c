@@ -55,7 +55,7 @@ static void set_undecided(struct managed *managed, bool is_undecided)
     return;
   job->print.undecided = is_undecided;
   dx_job_set_message(job, is_undecided ? DX_E_JOB : DX_OK,
-                     is_undecided ? undecided_text : "");
+                     is_undecided ? undecided_text : "", 0);
   if (is_undecided)
     dx_log(DX_LOG_WARNING, "job %s: %s", job->key, undecided_text);
   job->dirty = true;
@@ -145,7 +145,7 @@ void permit_learn(struct manager *manager, struct managed *managed,
     dx_log(DX_LOG_INFO, "job %s: canceled with its print job",
            managed->job->key);
     dx_job_cancel(managed->job);
-    dx_job_set_message(managed->job, DX_OK, "");
+    dx_job_set_message(managed->job, DX_OK, "", 0);
   }
   dx_engine_wake(manager->engine, managed->job);
 }

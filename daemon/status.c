@@ -211,7 +211,7 @@ static enum dx_code open_result(const struct client *client,
     return dx_fail(err, DX_E_CONFIG, 0,
                    "the service of the job is no longer configured, so its "
                    "results directory is unknown");
-  dirfd = dx_fs_open_dir(service->results_dir, err);
+  dirfd = dx_fs_open_dir(AT_FDCWD, service->results_dir, err);
   if (dirfd < 0)
     return err->code;
   *ret_fd = openat(dirfd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);

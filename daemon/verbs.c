@@ -217,7 +217,7 @@ static enum dx_code verb_cancel(struct session *session, const char *key,
   }
   session->waits = managed;
   dx_job_cancel(managed->job);
-  dx_job_set_message(managed->job, DX_OK, "");
+  dx_job_set_message(managed->job, DX_OK, "", 0);
   if (is_stored) {
     attend_picked_up(manager, managed);
     return manager_drive(manager, managed, err);
@@ -297,7 +297,7 @@ static enum dx_code restart(struct session *session, struct dx_job *job,
   }
   job->print.decided = job->print.backend != DX_BACKEND_NONE;
   job->print.undecided = false;
-  dx_job_set_message(job, DX_OK, "");
+  dx_job_set_message(job, DX_OK, "", 0);
   job->dirty = true;
   return DX_OK;
 }

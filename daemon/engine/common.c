@@ -130,16 +130,16 @@ void engine_report_problem(struct dx_engine *engine, struct dx_job *job,
   engine_note(engine, job, kind, since_ms, err != NULL ? &full : NULL);
   if (due_ms != 0) /* users are shown the wall clock */
     due_ms += dx_wall_ms() - dx_monotonic_ms();
-  dx_job_set_retry(job, full.code, full.text, due_ms);
+  dx_job_set_message(job, full.code, full.text, due_ms);
   job->drive->late_ms = dx_monotonic_ms(); /* at once: users are waiting */
 }
 
 void engine_clear_problem(struct dx_submission *sub)
 {
   if (sub->overdue && !dx_state_is_final(sub->state))
-    dx_job_set_message(sub->job, DX_E_OVERDUE, ENGINE_OVERDUE_TEXT);
+    dx_job_set_message(sub->job, DX_E_OVERDUE, ENGINE_OVERDUE_TEXT, 0);
   else
-    dx_job_set_message(sub->job, DX_OK, "");
+    dx_job_set_message(sub->job, DX_OK, "", 0);
 }
 
 void engine_local_failure(struct dx_engine *engine, struct dx_job *job,

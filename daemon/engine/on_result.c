@@ -26,7 +26,7 @@ static void hook_set_message(struct dx_submission *sub, const char *message)
 {
   if (!dx_job_is_finished(sub->job))
     return;
-  dx_job_set_message(sub->job, DX_OK, message);
+  dx_job_set_message(sub->job, DX_OK, message, 0);
   sub->job->drive->late_ms = dx_monotonic_ms();
 }
 

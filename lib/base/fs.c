@@ -59,18 +59,13 @@ enum dx_code dx_fs_fail(struct dx_err *err, int sys_errno, const char *step,
                      err != NULL ? whole_path(fd, name, path) : name);
 }
 
-int dx_fs_open_dir_at(int dirfd, const char *name, struct dx_err *err)
+int dx_fs_open_dir(int dirfd, const char *name, struct dx_err *err)
 {
   int fd = openat(dirfd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 
   if (fd < 0)
     (void)dx_fs_fail(err, errno, "open directory", dirfd, name);
   return fd;
-}
-
-int dx_fs_open_dir(const char *path, struct dx_err *err)
-{
-  return dx_fs_open_dir_at(AT_FDCWD, path, err);
 }
 
 enum dx_code dx_fs_make_dir(int dirfd, const char *name, mode_t mode,
@@ -90,7 +85,7 @@ enum dx_code dx_fs_make_dir(int dirfd, const char *name, mode_t mode,
   if (made < 0)
     return e == EEXIST ? DX_OK
                        : dx_fs_fail(err, e, "create directory", dirfd, name);
-  fd = dx_fs_open_dir_at(dirfd, name, err);
+  fd = dx_fs_open_dir(dirfd, name, err);
   if (fd < 0)
     return err != NULL ? err->code : DX_E_IO;
   if (fchmod(fd, mode) < 0)
@@ -166,7 +161,7 @@ enum dx_code dx_fs_sync_parent(int dirfd, const char *path, struct dx_err *err)
   (void)snprintf(parent, sizeof(parent), "%.*s",
                  slash != NULL ? (int)(slash - path) : 1,
                  slash != NULL ? path : ".");
-  fd = dx_fs_open_dir_at(dirfd, parent, NULL);
+  fd = dx_fs_open_dir(dirfd, parent, NULL);
   if (fd < 0)
     return unsynced(err, errno, path);
   code = dx_fs_sync_name(fd, path, err);
@@ -231,7 +226,7 @@ void dx_temp_discard(struct dx_temp *temp)
 char *dx_fs_names(int dirfd, const char *name, bool (*is_one)(const char *name),
                   struct dx_err *err)
 {
-  int fd = dx_fs_open_dir_at(dirfd, name, err);
+  int fd = dx_fs_open_dir(dirfd, name, err);
   DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
   struct dx_buf names = {0};
   struct dirent *entry;
@@ -523,7 +518,7 @@ enum dx_code dx_fs_probe(const char *path, struct dx_err *err)
   const char *unfit = dx_fs_unfit(path);
   struct dx_temp temp = DX_TEMP_NONE;
   enum dx_code code;
-  int fd = dx_fs_open_dir(path, err);
+  int fd = dx_fs_open_dir(AT_FDCWD, path, err);
 
   if (fd < 0)
     return err->code;

@@ -30,12 +30,10 @@
 enum dx_code dx_fs_fail(struct dx_err *err, int sys_errno, const char *step,
                         int fd, const char *name);
 
-/* Opens directory `path`; -1 with *err filled. The path may contain symbolic
- * links (/var/spool may be one), but its last part must not be one. */
-int dx_fs_open_dir(const char *path, struct dx_err *err);
-
-/* Opens a directory below another. Never follows a link. */
-int dx_fs_open_dir_at(int dirfd, const char *name, struct dx_err *err);
+/* Opens a directory; -1 with *err filled. With AT_FDCWD, `name` is a path,
+ * which may contain symbolic links (/var/spool may be one), but its last part
+ * must not be one. */
+int dx_fs_open_dir(int dirfd, const char *name, struct dx_err *err);
 
 /* Creates directory `name` with exactly `mode`, durably, unless it exists. */
 enum dx_code dx_fs_make_dir(int dirfd, const char *name, mode_t mode,

@@ -4,6 +4,7 @@
  */
 #include "lib/control/metrics.h"
 
+#include <fcntl.h>
 #include <fts.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -280,7 +281,7 @@ enum dx_code dx_metrics_text(const struct dx_config *config,
     const struct dx_service *service = &config->services[i];
     struct tally *t = &r.tallies[i];
     struct dx_pause pause;
-    int fd = dx_fs_open_dir(service->results_dir, NULL);
+    int fd = dx_fs_open_dir(AT_FDCWD, service->results_dir, NULL);
 
     t->service = service->name;
     dx_counts_read(spool->history_dirfd, service->name, &t->counts);

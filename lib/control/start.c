@@ -4,6 +4,7 @@
 #include "lib/control/start.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <glob.h>
 #include <limits.h>
 #include <poll.h>
@@ -114,7 +115,7 @@ enum dx_code dx_docextractd_connect(const struct dx_config *config,
   enum dx_code code;
 
   *ret_channel = (struct dx_channel)DX_CHANNEL_NONE;
-  dirfd = dx_fs_open_dir(config->spool_dir, err);
+  dirfd = dx_fs_open_dir(AT_FDCWD, config->spool_dir, err);
   if (dirfd < 0)
     return err->code;
   for (;;) {

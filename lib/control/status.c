@@ -3,6 +3,7 @@
  */
 #include "lib/control/status.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -172,16 +173,12 @@ FILE *dx_status_ask(const char *path, const char *request, struct dx_err *err)
   const struct timeval write_limit = {.tv_sec = DX_STATUS_REQUEST_MS / 1000};
   const struct timeval read_limit = {.tv_sec = DX_STATUS_REPLY_MS / 1000};
   struct sockaddr_un address = {.sun_family = AF_UNIX};
-  char line[1024];
+  char line[DX_STATUS_REQUEST_BYTES];
   int len = snprintf(line, sizeof(line), "%s\n", request), fd;
   FILE *in = NULL;
 
-  if (strlen(path) >= sizeof(address.sun_path) || len < 0 ||
-      (size_t)len >= sizeof(line)) {
-    (void)dx_fail(err, DX_E_ARG, 0,
-                  "the request, or the path of the socket, is too long");
-    return NULL;
-  }
+  assert((size_t)len < sizeof(line) &&
+         strlen(path) < sizeof(address.sun_path)); /* lib/config/parse.c */
   memcpy(address.sun_path, path, strlen(path) + 1);
   fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
   if (fd < 0 ||

@@ -111,23 +111,23 @@ enum dx_code dx_bundle_write(int out_fd, const struct dx_entry *entry,
                              int content_fd, struct dx_err *err)
 {
   struct dx_json_out header = {0};
-  struct dx_buf line = {0};
   enum dx_code code;
-  const char *wrong;
+  const char *wrong = bundle_check(entry);
 
-  wrong = bundle_check(entry);
   if (wrong != NULL)
     return dx_fail(err, DX_E_ARG, 0, "entry with %s", wrong);
   dx_json_open(&header, NULL, '{');
   dx_json_put_string(&header, "seal", entry->seal);
   dx_fields_put(&header, dx_entry_fields, entry);
   dx_json_close(&header, '}');
-  dx_buf_printf(&line, BEGIN "%s\n", dx_buf_text(&header.text));
-  code = dx_buf_ok(&header.text) && dx_buf_ok(&line)
-             ? dx_fs_write_all(out_fd, line.data, line.len, "bundle", err)
+  dx_buf_puts(&header.text, "\n");
+  code = dx_buf_ok(&header.text)
+             ? dx_fs_write_all(out_fd, BEGIN, BEGIN_LEN, "bundle", err)
              : dx_fail_nomem(err);
+  if (code == DX_OK)
+    code = dx_fs_write_all(out_fd, header.text.data, header.text.len, "bundle",
+                           err);
   dx_buf_release(&header.text);
-  dx_buf_release(&line);
   if (code == DX_OK)
     code = write_content(out_fd, content_fd, entry->length, err);
   return code;

@@ -484,13 +484,7 @@ enum dx_code dx_job_set_service(struct dx_job *job, const char *service,
 }
 
 void dx_job_set_message(struct dx_job *job, enum dx_code code,
-                        const char *message)
-{
-  dx_job_set_retry(job, code, message, 0);
-}
-
-void dx_job_set_retry(struct dx_job *job, enum dx_code code,
-                      const char *message, int64_t retry_at)
+                        const char *message, int64_t retry_at)
 {
   if (job->message_code == code && strcmp(job->message, message) == 0 &&
       job->retry_at == retry_at)

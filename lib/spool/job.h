@@ -254,9 +254,7 @@ enum dx_code dx_job_set_service(struct dx_job *job, const char *service,
  * failed, the message begins with DX_STORAGE_PREFIX. */
 #define DX_STORAGE_PREFIX "upload: "
 void dx_job_set_message(struct dx_job *job, enum dx_code code,
-                        const char *message);
-void dx_job_set_retry(struct dx_job *job, enum dx_code code,
-                      const char *message, int64_t retry_at);
+                        const char *message, int64_t retry_at);
 
 /* Sets the cases of a source; ids are copied. A delivered case stays delivered.
  */

@@ -109,7 +109,7 @@ char *dx_manifest_name(const struct dx_submission *sub)
 /* Removes only files that no consumer reads. */
 void dx_results_sweep(const char *path)
 {
-  int dirfd = dx_fs_open_dir(path, NULL);
+  int dirfd = dx_fs_open_dir(AT_FDCWD, path, NULL);
 
   if (dirfd < 0)
     return;
@@ -221,7 +221,7 @@ enum dx_code dx_result_deliver(const struct dx_submission *sub, size_t index,
                                const char *results_dir, struct dx_err *err)
 {
   char *name = dx_result_name(sub->source_id, sub->cases[index].id);
-  int dirfd = name != NULL ? dx_fs_open_dir(results_dir, err) : -1;
+  int dirfd = name != NULL ? dx_fs_open_dir(AT_FDCWD, results_dir, err) : -1;
   enum dx_code code = name == NULL ? dx_fail_nomem(err)
                       : dirfd < 0  ? err->code
                                    : deliver(sub, index, dirfd, name, err);
@@ -340,7 +340,7 @@ enum dx_code dx_manifest_deliver(const struct dx_submission *sub,
                                  const char *results_dir, struct dx_err *err)
 {
   char *text = dx_manifest_text(sub), *sourceless = sourceless_name(sub);
-  int dirfd = dx_fs_open_dir(results_dir, err);
+  int dirfd = dx_fs_open_dir(AT_FDCWD, results_dir, err);
   char *name = dirfd >= 0 ? name_there(sub, dirfd) : NULL;
   bool is_there = false;
   enum dx_code code;
@@ -372,7 +372,7 @@ enum dx_code dx_manifest_find(const struct dx_submission *sub,
                               const char *results_dir, char **ret_path,
                               struct dx_err *err)
 {
-  int dirfd = dx_fs_open_dir(results_dir, err);
+  int dirfd = dx_fs_open_dir(AT_FDCWD, results_dir, err);
   enum dx_code code = DX_OK;
   char *name;
 

@@ -38,14 +38,13 @@ enum dx_code dx_spool_open(const char *path, struct dx_spool *ret_spool,
 
   ret_spool->has_no_links = false;
   ret_spool->history_dirfd = -1;
-  ret_spool->dirfd = dx_fs_open_dir(path, err);
+  ret_spool->dirfd = dx_fs_open_dir(AT_FDCWD, path, err);
   if (ret_spool->dirfd < 0)
     return err != NULL ? err->code : DX_E_IO;
   for (i = 0; code == DX_OK && i < sizeof(names) / sizeof(names[0]); i++)
     code = dx_fs_make_dir(ret_spool->dirfd, names[i], 0700, err);
   if (code == DX_OK) {
-    ret_spool->history_dirfd =
-        dx_fs_open_dir_at(ret_spool->dirfd, "history", err);
+    ret_spool->history_dirfd = dx_fs_open_dir(ret_spool->dirfd, "history", err);
     if (ret_spool->history_dirfd < 0)
       code = err != NULL ? err->code : DX_E_IO;
   }
@@ -182,7 +181,7 @@ enum dx_code dx_spool_receive(struct dx_spool *spool, struct dx_job **ret_job,
   job->received_at = dx_wall_ms();
   if (mkdirat(spool->dirfd, job->path, 0700) < 0)
     code = dx_fs_fail(err, errno, "create directory", spool->dirfd, job->path);
-  else if ((job->dirfd = dx_fs_open_dir_at(spool->dirfd, job->path, err)) < 0)
+  else if ((job->dirfd = dx_fs_open_dir(spool->dirfd, job->path, err)) < 0)
     code = err != NULL ? err->code : DX_E_IO;
   else if (flock(job->dirfd, LOCK_EX | LOCK_NB) < 0)
     code = dx_fs_fail(err, errno, "lock", spool->dirfd, job->path);
@@ -315,7 +314,7 @@ void dx_spool_sweep_incoming(struct dx_spool *spool)
       continue;
     (void)snprintf(path, sizeof(path), "incoming/%.*s", DX_RECEIPT_BYTES - 1,
                    name);
-    fd = dx_fs_open_dir_at(spool->dirfd, path, NULL);
+    fd = dx_fs_open_dir(spool->dirfd, path, NULL);
     if (fd < 0)
       continue;
     /* A new one is not touched: its receiver may be about to lock it. */
@@ -578,7 +577,7 @@ static void sweep_jobs(struct dx_spool *spool)
 
   for (key = keys; key != NULL && *key != '\0'; key = dx_next_name(key)) {
     (void)snprintf(path, sizeof(path), "jobs/%.*s", DX_KEY_BYTES - 1, key);
-    fd = dx_fs_open_dir_at(spool->dirfd, path, NULL);
+    fd = dx_fs_open_dir(spool->dirfd, path, NULL);
     if (fd < 0)
       continue;
     dx_temp_sweep(fd, 0);

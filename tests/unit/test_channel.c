@@ -4,6 +4,7 @@
  */
 #include "tests/unit/temp_dir.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/socket.h>
@@ -334,7 +335,7 @@ static void received_lines_are_read_after_a_failed_send(void **state)
 static enum dx_code open_to(const char *bytes, size_t len,
                             struct dx_channel *channel)
 {
-  int dirfd = dx_fs_open_dir(dir, &err), listen_fd, status;
+  int dirfd = dx_fs_open_dir(AT_FDCWD, dir, &err), listen_fd, status;
   struct sockaddr_un address;
   enum dx_code code;
   pid_t child;
@@ -430,7 +431,7 @@ static void refusal_is_passed_on(void **state)
 
 static void missing_server_is_reported(void **state)
 {
-  int dirfd = dx_fs_open_dir(dir, &err);
+  int dirfd = dx_fs_open_dir(AT_FDCWD, dir, &err);
   struct dx_channel channel;
 
   (void)state;

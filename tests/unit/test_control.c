@@ -5,6 +5,7 @@
 #include "tests/unit/temp_dir.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <libgen.h>
 #include <poll.h>
 #include <stdio.h>
@@ -44,7 +45,7 @@ static int setup(void **state)
   dx_clock_use(&clock);
   if (temp_dir_make(dir) < 0)
     return -1;
-  spool.dirfd = dx_fs_open_dir(dir, &err);
+  spool.dirfd = dx_fs_open_dir(AT_FDCWD, dir, &err);
   return spool.dirfd < 0;
 }
 
@@ -496,7 +497,7 @@ static void path_may_be_longer_than_an_address(void **state)
   (void)state;
   for (i = 0; i < 4; i++) {
     assert_int_equal(dx_fs_make_dir(spool.dirfd, name, 0700, &err), DX_OK);
-    fd = dx_fs_open_dir_at(spool.dirfd, name, &err);
+    fd = dx_fs_open_dir(spool.dirfd, name, &err);
     assert_true(fd >= 0);
     if (spool.dirfd != was)
       (void)close(spool.dirfd);
@@ -683,7 +684,7 @@ static int be_docextractd(const char *config_path)
   int held;
 
   inherited = count_entries(AT_FDCWD, "/proc/self/fd") - 4; /* and its own */
-  spool.dirfd = dx_fs_open_dir(dirname(path), &err);
+  spool.dirfd = dx_fs_open_dir(AT_FDCWD, dirname(path), &err);
   free(path);
   held = openat(spool.dirfd, "docextractd.lock", O_RDWR | O_CREAT | O_CLOEXEC,
                 0600);

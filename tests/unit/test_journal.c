@@ -116,7 +116,7 @@ static struct dx_job *full_job(void)
                                  .undecided = true,
                                  .unclear_ms = 1700000000456};
   job->received_at = 1700000000123;
-  dx_job_set_retry(job, DX_E_NET, "no connection", 1700000600000);
+  dx_job_set_message(job, DX_E_NET, "no connection", 1700000600000);
   job->documents = calloc(3, sizeof(*job->documents));
   job->document_count = 3;
   job->documents[0].entry.kind = DX_KIND_SHEET;

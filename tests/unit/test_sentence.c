@@ -214,7 +214,7 @@ static void reworded(enum dx_code code, const char *sentence)
   static const enum dx_kind kinds[] = {DX_KIND_DOCUMENT};
   struct dx_job *job = make(kinds, 1, false);
 
-  dx_job_set_message(job, code, code == DX_OK ? "" : "status 500, BaseURL");
+  dx_job_set_message(job, code, code == DX_OK ? "" : "status 500, BaseURL", 0);
   dx_job_reword(job);
   assert_string_equal(job->message, sentence);
   dx_job_free(&job);
