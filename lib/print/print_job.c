@@ -522,17 +522,14 @@ static void start_of(pid_t pid, char start[24])
 
 char *dx_cupsd_name(pid_t cupsd)
 {
-  struct dx_cupsd_address address;
-  struct dx_buf name = {0};
-  char start[24], boot[DX_BOOT_ID_BYTES];
+  char start[24], boot[DX_BOOT_ID_BYTES], *name;
 
-  dx_cupsd_address(&address);
   start_of(cupsd, start);
   dx_boot_id(boot);
-  dx_buf_percent(&name, address.host, "./:[]");
-  dx_buf_printf(&name, ":%d %d %s %s", address.port, (int)cupsd,
-                start[0] != '\0' ? start : "-", boot);
-  return dx_buf_take(&name);
+  return asprintf(&name, "%d %s %s", (int)cupsd, start[0] != '\0' ? start : "-",
+                  boot) < 0
+             ? NULL
+             : name;
 }
 
 bool dx_cupsd_is_gone(const char *name)
@@ -541,8 +538,7 @@ bool dx_cupsd_is_gone(const char *name)
   int pid;
 
   if (name == NULL ||
-      sscanf(name, "%*s %d %23s %63s", &pid, its_start, its_boot) != 3 ||
-      pid <= 0)
+      sscanf(name, "%d %23s %63s", &pid, its_start, its_boot) != 3 || pid <= 0)
     return false;
   dx_boot_id(boot);
   if (strcmp(boot, its_boot) != 0)

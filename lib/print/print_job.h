@@ -162,7 +162,7 @@ struct dx_cupsd_address {
 };
 void dx_cupsd_address(struct dx_cupsd_address *ret_address);
 
-/* "ADDRESS PID STARTTIME BOOTID" of the cupsd that is our parent; the caller
+/* "PID STARTTIME BOOTID" of the cupsd that is our parent; the caller
  * frees it; NULL when out of memory. */
 char *dx_cupsd_name(pid_t cupsd);
 
