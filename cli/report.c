@@ -47,7 +47,7 @@ static bool report_run_program(const char *const *words,
   int64_t end_ms = dx_monotonic_ms() + RUN_MS, left_ms = RUN_MS;
   char *const none[] = {NULL};
   char bytes[4096];
-  int ends[2], status;
+  int ends[2];
   ssize_t n = 1;
   pid_t pid;
 
@@ -66,7 +66,7 @@ static bool report_run_program(const char *const *words,
     left_ms = end_ms - dx_monotonic_ms();
   }
   if (pid > 0)
-    dx_process_kill(pid, &status);
+    dx_process_kill(pid);
   (void)close(ends[0]);
   return pid > 0;
 }

@@ -59,9 +59,8 @@ struct submit {
   int bundle_fd;            /* what todocextract wrote; -1: none */
   struct dx_bundle_reader *reader;
   struct dx_job *job;
-  struct dx_err refusal;  /* the refusal to report; DX_OK: none */
-  struct dx_buf refusals; /* one line each */
   size_t refused;
+  enum dx_code refusal; /* E_DOCUMENT if the caller can solve one of them */
   bool is_stored;
 };
 
@@ -282,13 +281,10 @@ static enum dx_code submit_add_document(struct submit *s, struct dx_err *err)
   if (code != DX_OK || entry.kind == DX_KIND_DOCUMENT)
     return code;
   s->refused++;
-  if (s->refusal.code != DX_E_DOCUMENT) /* keep errors of the caller */
-    (void)dx_fail(&s->refusal,
-                  entry.reason == DX_REASON_TROUBLE ? DX_E_IO : DX_E_DOCUMENT,
-                  0, "file %zu cannot be sent: %s; nothing was sent", number,
-                  entry.reason_text);
-  dx_buf_printf(&s->refusals, "docextract: file %zu cannot be sent: %s\n",
-                number, entry.reason_text);
+  if (entry.reason != DX_REASON_TROUBLE)
+    s->refusal = DX_E_DOCUMENT;
+  fprintf(stderr, "docextract: file %zu cannot be sent: %s\n", number,
+          entry.reason_text);
   return DX_OK;
 }
 
@@ -305,14 +301,9 @@ static enum dx_code submit_add_documents(struct submit *s, struct dx_err *err)
     code = submit_add_document(s, err);
   if (code != DX_OK || s->refused == 0)
     return code;
-  *err = s->refusal;
-  if (s->refused > 1) {
-    (void)fputs(dx_buf_text(&s->refusals), stderr);
-    (void)dx_fail(err, s->refusal.code, 0,
-                  "%zu of %zu files cannot be sent; nothing was sent",
-                  s->refused, s->cli->arg_count);
-  }
-  return err->code;
+  return dx_fail(err, s->refusal, 0,
+                 "%zu of %zu files cannot be sent; nothing was sent",
+                 s->refused, s->cli->arg_count);
 }
 
 /* Runs as the owner of the spool. Everything is written to incoming/, and
@@ -359,7 +350,7 @@ static enum dx_code submit_store(struct submit *s, struct dx_err *err)
 
 enum dx_code verb_submit(struct cli *cli, struct dx_err *err)
 {
-  struct submit s = {.cli = cli, .bundle_fd = -1};
+  struct submit s = {.cli = cli, .bundle_fd = -1, .refusal = DX_E_IO};
   enum dx_code code = cli_load(cli, err);
 
   dx_user_name_of(geteuid(), s.user);
@@ -381,7 +372,6 @@ enum dx_code verb_submit(struct cli *cli, struct dx_err *err)
     code = submit_store(&s, err);
   dx_bundle_reader_free(&s.reader);
   submit_close(&s.bundle_fd);
-  dx_buf_release(&s.refusals);
   if (s.is_stored) {
     if (code != DX_OK) /* not durable yet */
       fprintf(stderr, "docextract: %s\n", err->text);

@@ -198,7 +198,6 @@ void engine_hook_stop(struct dx_engine *engine)
 {
   struct hook *hook = &engine->hook;
   struct pollfd end = {.fd = hook->fd, .events = POLLIN};
-  int status;
 
   if (hook->pid == 0)
     return;
@@ -207,5 +206,5 @@ void engine_hook_stop(struct dx_engine *engine)
     (void)poll(&end, 1, STOP_MS);
     (void)close(hook->fd);
   }
-  dx_process_kill(hook->pid, &status);
+  dx_process_kill(hook->pid);
 }

@@ -214,7 +214,7 @@ static enum dx_code run_command(const struct dx_token *token, char **words,
       (void)close(fd);
   }
   if (code != DX_OK) {
-    dx_process_kill(pid, &status);
+    dx_process_kill(pid);
     return code;
   }
   while (waitpid(pid, &status, 0) < 0 && errno == EINTR)

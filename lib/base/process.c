@@ -133,9 +133,9 @@ void dx_process_begin_child(int fd, int other_fd)
   (void)close_range(high + 1, ~0U, 0);
 }
 
-void dx_process_kill(pid_t pid, int *ret_status)
+void dx_process_kill(pid_t pid)
 {
   (void)kill(-pid, SIGKILL);
-  while (waitpid(pid, ret_status, 0) < 0 && errno == EINTR)
+  while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
     ;
 }

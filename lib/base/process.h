@@ -59,8 +59,7 @@ int dx_process_start(char *const *words, char *const *variables, int out_fd,
  */
 void dx_process_begin_child(int fd, int other_fd);
 
-/* Kills a program with its group, and waits for it; *ret_status is that of
- * waitpid(2). */
-void dx_process_kill(pid_t pid, int *ret_status);
+/* Kills a program with its group, and waits for it. */
+void dx_process_kill(pid_t pid);
 
 #endif

@@ -741,7 +741,7 @@ refused 'an empty file' 65 'file 1 is empty' "$dir/empty.pdf"
 qpdf --encrypt secret owner 256 -- "$dir/a.pdf" "$dir/locked.pdf"
 head -c 500 "$dir/b.pdf" > "$dir/cut.pdf"
 head -c 60 "$dir/d.png" > "$dir/cut.png"
-refused 'a locked PDF' 65 'file 1 cannot be sent: it is password-protected;' \
+refused 'a locked PDF' 65 'file 1 cannot be sent: it is password-protected$' \
   "$dir/locked.pdf"
 hasnt 'submit, a locked PDF: a retry could not succeed' "$err" 'retry'
 refused 'a truncated PDF' 65 \
