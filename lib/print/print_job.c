@@ -289,31 +289,31 @@ static void read_response(ipp_t *response, const char *uuid,
 
   *ret_job = (struct dx_print_job){.answer = DX_ANSWER_NONE};
   (void)next_job(response, &at, &job); /* its id is not requested */
-  if (status == IPP_STATUS_ERROR_NOT_FOUND)
+  if (status == IPP_STATUS_ERROR_NOT_FOUND) {
     ret_job->answer = DX_ANSWER_UNKNOWN;
-  else if (status == IPP_STATUS_ERROR_FORBIDDEN ||
-           status == IPP_STATUS_ERROR_NOT_AUTHENTICATED ||
-           status == IPP_STATUS_ERROR_NOT_AUTHORIZED ||
-           (ok &&
-            (job.uuid == NULL || job.time_at_creation == 0 || job.state == 0)))
+  } else if (status == IPP_STATUS_ERROR_FORBIDDEN ||
+             status == IPP_STATUS_ERROR_NOT_AUTHENTICATED ||
+             status == IPP_STATUS_ERROR_NOT_AUTHORIZED) {
     ret_job->answer = DX_ANSWER_HIDDEN;
-  if (!ok || ret_job->answer == DX_ANSWER_HIDDEN)
-    return;
-  ret_job->answer = DX_ANSWER_UNKNOWN;
-  if (uuid == NULL || strcmp(job.uuid, uuid) != 0)
-    return; /* another job has this id */
-  ret_job->answer =
-      job.state == IPP_JSTATE_PENDING || job.state == IPP_JSTATE_PROCESSING
-          ? DX_ANSWER_ACTIVE
-      : job.state == IPP_JSTATE_HELD || job.state == IPP_JSTATE_STOPPED
-          ? DX_ANSWER_HELD
-      : job.state == IPP_JSTATE_CANCELED ? DX_ANSWER_CANCELED
-                                         : DX_ANSWER_OVER;
-  ret_job->time_at_creation = job.time_at_creation;
-  ret_job->documents = job.documents;
-  ret_job->filter_failed = job.filter_failed;
-  memcpy(ret_job->queue, job.queue, sizeof(job.queue));
-  ret_job->is_class = job.is_class;
+  } else if (ok && (job.uuid == NULL || job.time_at_creation == 0 ||
+                    job.state == 0)) {
+    ret_job->answer = DX_ANSWER_HIDDEN;
+  } else if (ok && (uuid == NULL || strcmp(job.uuid, uuid) != 0)) {
+    ret_job->answer = DX_ANSWER_UNKNOWN; /* another job has this id */
+  } else if (ok) {
+    ret_job->answer =
+        job.state == IPP_JSTATE_PENDING || job.state == IPP_JSTATE_PROCESSING
+            ? DX_ANSWER_ACTIVE
+        : job.state == IPP_JSTATE_HELD || job.state == IPP_JSTATE_STOPPED
+            ? DX_ANSWER_HELD
+        : job.state == IPP_JSTATE_CANCELED ? DX_ANSWER_CANCELED
+                                           : DX_ANSWER_OVER;
+    ret_job->time_at_creation = job.time_at_creation;
+    ret_job->documents = job.documents;
+    ret_job->filter_failed = job.filter_failed;
+    memcpy(ret_job->queue, job.queue, sizeof(job.queue));
+    ret_job->is_class = job.is_class;
+  }
 }
 
 void dx_print_job_read(const char *bytes, size_t len, const char *uuid,
