@@ -185,16 +185,15 @@ bool manager_save(struct manager *manager, struct managed *managed)
   return false;
 }
 
-enum dx_code manager_drive(struct manager *manager, struct managed *managed,
-                           struct dx_err *err)
+bool manager_drive(struct manager *manager, struct managed *managed)
 {
   const struct dx_job *job = managed->job;
   bool is_over = dx_job_is_final(job) && !job->dirty;
-  enum dx_code code;
+  struct dx_err err;
   size_t i;
 
   if (managed->is_unsynced)
-    return DX_OK; /* look_at_receipts() calls this again */
+    return true; /* look_at_receipts() calls this again */
   /* If a document was refused when it was received, the engine must still write
    * its manifest. */
   for (i = 0; is_over && i < job->submission_count; i++)
@@ -205,15 +204,15 @@ enum dx_code manager_drive(struct manager *manager, struct managed *managed,
     manager_end(manager, managed);
   if (is_over && !dx_job_awaits_hook(job)) {
     manager_drop(manager, managed);
-    return DX_OK;
+    return true;
   }
   attend_reset(managed);
-  code = dx_engine_add(manager->engine, managed->job, err);
-  if (code != DX_OK) {
-    manager_drop(manager, managed);
-    load_later(manager);
-  }
-  return code;
+  if (dx_engine_add(manager->engine, managed->job, &err) == DX_OK)
+    return true;
+  dx_log(DX_LOG_ERROR, "job %s: %s", job->key, err.text);
+  manager_drop(manager, managed);
+  load_later(manager);
+  return false;
 }
 
 enum dx_code manager_take(struct manager *manager, struct dx_job *job,
@@ -225,7 +224,7 @@ enum dx_code manager_take(struct manager *manager, struct dx_job *job,
     return err->code;
   managed->is_unsynced = is_unsynced;
   attend_picked_up(manager, managed);
-  return manager_drive(manager, managed, err);
+  return manager_drive(manager, managed) ? DX_OK : dx_fail_nomem(err);
 }
 
 /* ---- receipts ---- */
@@ -259,7 +258,6 @@ static enum dx_code merge(struct manager *manager, struct dx_job **receipt,
                           struct dx_err *err)
 {
   struct managed *managed;
-  struct dx_err drive_err;
   enum dx_code code = manager_borrow(manager, (*receipt)->key, &managed, err);
 
   if (code != DX_OK)
@@ -273,9 +271,8 @@ static enum dx_code merge(struct manager *manager, struct dx_job **receipt,
   if (code != DX_OK && code != DX_E_CHANGED) {
     manager_drop(manager, managed);
     dx_job_free(receipt);
-  } else if (manager_drive(manager, managed, &drive_err) != DX_OK) {
-    dx_log(DX_LOG_ERROR, "%s: %s", dx_code_name(drive_err.code),
-           drive_err.text);
+  } else {
+    (void)manager_drive(manager, managed);
   }
   return code;
 }
@@ -387,8 +384,7 @@ static void look_at_receipts(struct manager *manager)
         dx_spool_pick_up(manager->spool, managed->job, &err) != DX_OK)
       continue;
     managed->is_unsynced = false;
-    if (manager_drive(manager, managed, &err) != DX_OK)
-      dx_log(DX_LOG_ERROR, "%s: %s", dx_code_name(err.code), err.text);
+    (void)manager_drive(manager, managed);
   }
   names = dx_spool_names(manager->spool, DX_SPOOL_RECEIVED, &err);
   for (name = names; name != NULL && *name != '\0' && code != DX_E_NOMEM;
@@ -461,7 +457,6 @@ int64_t manager_turn(struct manager *manager)
  * configured do not expire, because it may come back. */
 void manager_expire(struct manager *manager)
 {
-  struct dx_err err;
   size_t i;
 
   /* manager_drive() may remove the last one. */
@@ -486,9 +481,8 @@ void manager_expire(struct manager *manager)
     dx_job_expire(job);
     if (!managed->is_over)
       dx_engine_wake(manager->engine, job);
-    else if (dx_engine_remove(manager->engine, job) == DX_OK &&
-             manager_drive(manager, managed, &err) != DX_OK)
-      dx_log(DX_LOG_ERROR, "%s", err.text);
+    else if (dx_engine_remove(manager->engine, job) == DX_OK)
+      (void)manager_drive(manager, managed);
   }
 }
 

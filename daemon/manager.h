@@ -122,10 +122,9 @@ enum dx_code manager_borrow(struct manager *manager, const char *key,
 void manager_drop(struct manager *manager, struct managed *managed);
 
 /* Passes a job to the engine, or releases it if nothing is left to do; nothing
- * if its directory may not be durable. After an error it is no longer managed.
- */
-enum dx_code manager_drive(struct manager *manager, struct managed *managed,
-                           struct dx_err *err) DX_MUST_USE;
+ * if its directory may not be durable. False when out of memory, which is
+ * logged: the job is no longer managed, and loaded again a little later. */
+bool manager_drive(struct manager *manager, struct managed *managed);
 
 /* Ends the jobs that were not finished within KeepUnfinished. */
 void manager_expire(struct manager *manager);

@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/base/log.h"
 #include "lib/spool/sentence.h"
 
 void verbs_refuse(struct client *client, const struct dx_err *err)
@@ -26,9 +25,8 @@ static void retry_if_stopped(struct manager *manager, struct managed *managed)
   struct dx_err err;
 
   if ((cls == DX_CL_CONFIG || cls == DX_CL_TOKEN) &&
-      manager_borrow(manager, managed->job->key, &managed, &err) == DX_OK &&
-      manager_drive(manager, managed, &err) != DX_OK)
-    dx_log(DX_LOG_ERROR, "%s: %s", dx_code_name(err.code), err.text);
+      manager_borrow(manager, managed->job->key, &managed, &err) == DX_OK)
+    (void)manager_drive(manager, managed);
 }
 
 /* No job of this run is in progress: it is over, or was superseded. */
@@ -220,7 +218,7 @@ static enum dx_code verb_cancel(struct session *session, const char *key,
   dx_job_set_message(managed->job, DX_OK, "", 0);
   if (is_stored) {
     attend_picked_up(manager, managed);
-    return manager_drive(manager, managed, err);
+    return manager_drive(manager, managed) ? DX_OK : dx_fail_nomem(err);
   }
   dx_engine_wake(manager->engine, managed->job);
   return DX_OK;
@@ -321,7 +319,6 @@ static enum dx_code verb_retry(struct session *session, const char *key,
   struct managed *managed = find(manager, key);
   bool is_stored = managed == NULL || managed->is_over;
   enum dx_code code = DX_E_BUSY;
-  struct dx_err drive_err;
 
   if (is_done(managed))
     return retry_finished(session, managed->job, err);
@@ -351,13 +348,10 @@ static enum dx_code verb_retry(struct session *session, const char *key,
     code = dx_job_save(managed->job, err);
   if (code == DX_OK && is_stored)
     attend_picked_up(manager, managed);
-  if (code == DX_OK)
-    code = manager_drive(manager, managed, err);
-  else if (is_stored)
+  if (code != DX_OK && is_stored)
     manager_drop(manager, managed);
-  else if (manager_drive(manager, managed, &drive_err) != DX_OK)
-    dx_log(DX_LOG_ERROR, "%s: %s", dx_code_name(drive_err.code),
-           drive_err.text);
+  else if (!manager_drive(manager, managed) && code == DX_OK)
+    code = dx_fail_nomem(err);
   if (code == DX_OK)
     control_send(session->client,
                  "done Retrying job %s; check with: docextract jobs", key);
