@@ -92,7 +92,7 @@ clean_sheet() # before every case
   rm -rf "$spool" "${SIM_DATA:?}"/* "$dir/seen"
   owned_dir 700 "$spool"
   : > "$SIM_LOG"
-  faults '#'
+  contains_line "$dir/faults" '#' || faults '#'
   kills=0
 }
 
@@ -112,6 +112,9 @@ preloaded() # SECONDS PLAN LOG PROGRAM [ARGUMENT...]
     DX_WALK_SPEED=$SPEED MALLOC_PERTURB_=165 "$@"
 }
 
+# A log of a program that has ended; its owner is the user of backends.
+empty() { [ ! -e "$1" ] || : > "$1"; } # FILE
+
 # The backend, with the arguments of the one job there is.
 print_it() # SECONDS PLAN LOG
 {
@@ -125,7 +128,7 @@ run_backend() # [PLAN]
 {
   local begin=$SECONDS limit
   limit=$((60 * $(machine_load)))
-  rm -f "$dir/walk.log"
+  empty "$dir/walk.log"
   { # bash would report every kill
     (print_it "$limit" "${1:-count $counted}" "$dir/walk.log") \
       > "$dir/out" 2> "$dir/err"
@@ -166,8 +169,8 @@ is_finished() # starts no process, because it is asked often
 start_walked_daemon() # [PLAN [LOG]]
 {
   : > "$dir/daemon.new"
-  rm -f "$dir/daemon.log"
-  run_by="env CUPS_SERVER=$dir/none" \
+  empty "$dir/daemon.log"
+  CUPS_SERVER=$dir/none \
     preloaded 0 "${1:-count journal}" "${2:-$dir/daemon.log}" \
     "$build/daemon/docextractd" -c "$config" > "$dir/daemon.new" 2>&1 &
   DAEMON_PID=$!
@@ -455,11 +458,10 @@ left_behind()
 }
 is_swept() { [ -z "$(left_behind)" ]; }
 
-files_now() # results and manifests, all calls, and what OnResult did
+# Results and manifests, and the logs of all calls and of OnResult, which grow.
+files_now()
 {
-  stat -c '%n %i %y %s' "$results"/*.json
-  sha256sum < "$SIM_LOG"
-  [ ! -e "$spool/hooks" ] || cat "$spool/hooks"
+  stat -c '%n %i %y %s' "$results"/*.json "$SIM_LOG" "$spool/hooks" 2> /dev/null
 }
 
 configure() # [LINE OF THE SERVICE...]: from now on, the workers, too
