@@ -22,7 +22,7 @@ grep -aq __asan_init "$filter" && most_kib=99999999 # which has no limit
 # What becomes of the document, and what it cost if that is too much.
 costs() # FILE
 {
-  "$measure" "$dir/cost" "$filter" 7 user title 1 '' "$1" \
+  "$measure" "$dir/cost" "$program" 7 user title 1 '' "$1" \
     > "$dir/out" 2> "$dir/err"
   kind_of
   awk -v ms="$most_ms" -v kib="$most_kib" '
@@ -31,9 +31,13 @@ costs() # FILE
 }
 
 # All of at most 1 MiB, but "objects", which has another 200 kB. One that is
-# sent costs time, but is what it says.
+# sent costs time, but is what it says. Two use all of their processor time; of
+# these, tiff-of-many-pages has less.
 while read -r name numbers expected; do
   [ $# = 0 ] || [[ " $* " == *" $name "* ]] || continue
+  program=$filter
+  [ "$name" != tiff-of-many-pages ] ||
+    program=${DX_BUILD:-$top}/tests/hostile/todocextract-quick
   # shellcheck disable=SC2086
   "$mkhostile" "$name" "$dir/$name" ${numbers//[-,]/ }
   is "$name" "$(costs "$dir/$name")" "$expected"
