@@ -43,9 +43,12 @@ with_other_user = $(AM_CPPFLAGS) -UDX_USER -DDX_USER='"games"'
 # A unit test is tests/unit/NAME.c and its line here.
 LDADD = $(FUZZ_ENGINE) $(unit_libs)
 if TESTS_ON
-# The longest first.
+# The longest first: test_token waits for ten seconds.
 unit_programs = \
+	tests/unit/test_token \
 	tests/model/model_one \
+	tests/unit/test_isolate \
+	tests/unit/test_text \
 	tests/model/model_two \
 	tests/unit/test_on_result \
 	tests/unit/test_api \
@@ -65,7 +68,6 @@ unit_programs = \
 	tests/unit/test_formats \
 	tests/unit/test_fs \
 	tests/unit/test_hello \
-	tests/unit/test_isolate \
 	tests/unit/test_journal \
 	tests/unit/test_language \
 	tests/unit/test_jpeg \
@@ -91,8 +93,6 @@ unit_programs = \
 	tests/unit/test_status \
 	tests/unit/test_stream \
 	tests/unit/test_sweep \
-	tests/unit/test_text \
-	tests/unit/test_token \
 	tests/unit/test_transfer \
 	tests/unit/test_unpack \
 	tests/unit/test_user
