@@ -47,8 +47,9 @@ static ipp_t *new_request(ipp_op_t op, const char *name, const char *uri,
   ipp_t *request = ippNewRequest(op);
 
   ippAddString(request, IPP_TAG_OPERATION, IPP_TAG_URI, name, NULL, uri);
-  ippAddString(request, IPP_TAG_OPERATION, IPP_TAG_NAME, "requesting-user-name",
-               NULL, user != NULL ? user : cupsUser());
+  if (user != NULL) /* else queues that this user may not use are hidden */
+    ippAddString(request, IPP_TAG_OPERATION, IPP_TAG_NAME,
+                 "requesting-user-name", NULL, user);
   ippAddStrings(request, IPP_TAG_OPERATION, IPP_TAG_KEYWORD,
                 "requested-attributes", (int)count, NULL, wanted);
   return request;

@@ -38,9 +38,10 @@ start_sim --source-time 0 --case-time 0
 CUPSD_CONF='MultipleOperationTimeout 2'
 start_cupsd_on_a_port
 add_queue chart
+lpadmin -p chart -u allow:ann # not the user of docextractd, unless it is root
 chart_pdf "$dir/a.pdf" Ann Ahrens 1
 
-lp -d chart -H hold "$dir/a.pdf" > "$dir/lp.out" # it is listed each time
+lp -U ann -d chart -H hold "$dir/a.pdf" > "$dir/lp.out" # it is listed each time
 
 t='transfers in progress'
 mkfifo "$dir/go"

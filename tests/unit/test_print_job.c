@@ -291,6 +291,21 @@ static void request_names_the_owner(void **state)
   dx_buf_release(&bytes);
 }
 
+/* cupsd lists only the queues that the named user may use. */
+static void request_for_all_queues_names_no_user(void **state)
+{
+  struct dx_buf bytes = {0};
+  ipp_t *request;
+
+  (void)state;
+  assert_true(dx_queues_request(&bytes));
+  request = ipp_read(bytes.data, bytes.len);
+  assert_non_null(request);
+  assert_null(ippFindAttribute(request, "requesting-user-name", IPP_TAG_NAME));
+  ippDelete(request);
+  dx_buf_release(&bytes);
+}
+
 /* ---- a cupsd that accepts and says nothing ---- */
 
 #define PATIENCE_MS 300
@@ -442,6 +457,7 @@ int main(void)
       cmocka_unit_test(list_with_other_types_is_read),
       cmocka_unit_test(queues_have_device_uris),
       cmocka_unit_test(request_names_the_owner),
+      cmocka_unit_test(request_for_all_queues_names_no_user),
       cmocka_unit_test(query_to_a_silent_cupsd_has_a_timeout),
       cmocka_unit_test(address_is_that_of_cups_server),
       cmocka_unit_test(section_of_a_device_uri),
