@@ -33,8 +33,7 @@
  *                   repeated: key, submission, and ended_at together identify
  *                   an end. A client that reconnects sends the last ended_at
  *                   minus one minute.
- *   metrics         The text of `docextract metrics`: {"bytes":N}, then N
- * bytes.
+ *   metrics         The text of `docextract metrics`, in the same form.
  *
  * Then the server closes. If a request is refused or fails, the response is one
  * line, {"error":CODE,"message":TEXT}, with a code of lib/base/err.h: E_ARG
