@@ -247,7 +247,7 @@ static void take_turn(struct attend *a)
   if (is_connected(a) && !a->over)
     leave_if_wanted(a);
   wait_ms = (is_connected(a) ? a->leave_ms : a->again_ms) - dx_monotonic_ms();
-  if (a->channel.out.len > 0)
+  if (dx_channel_is_behind(&a->channel))
     fds[1].events |= POLLOUT;
   fds[1].fd = a->channel.fd;
   if (!a->over)

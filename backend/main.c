@@ -9,7 +9,6 @@
 
 #include <cups/backend.h>
 #include <cups/sidechannel.h>
-#include <errno.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -8,7 +8,6 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -46,7 +45,7 @@ static void give_up(struct client *client)
 /* After something was sent. */
 static void settle(struct client *client)
 {
-  bool wanted = client->channel.out.len > 0;
+  bool wanted = dx_channel_is_behind(&client->channel);
   struct epoll_event event = {.events =
                                   EPOLLIN | (wanted ? (uint32_t)EPOLLOUT : 0),
                               .data.ptr = client};

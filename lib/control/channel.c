@@ -163,6 +163,11 @@ DX_BY_WORD(started)
 
 /* ---- one end ---- */
 
+bool dx_channel_is_behind(const struct dx_channel *channel)
+{
+  return channel->out.len > 0;
+}
+
 void dx_channel_close(struct dx_channel *channel)
 {
   if (channel->fd >= 0)
@@ -261,7 +266,7 @@ enum dx_code dx_channel_await(struct dx_channel *channel, int timeout_ms,
 
     code = receive(channel, err);
     if (code == DX_E_NOT_YET && left_ms(timeout_ms, begin_ms) != 0) {
-      if (channel->out.len > 0)
+      if (dx_channel_is_behind(channel))
         wanted.events |= POLLOUT;
       (void)poll(&wanted, 1, left_ms(timeout_ms, begin_ms));
       dx_channel_flush(channel);

@@ -160,7 +160,7 @@ struct dx_channel {
   int fd; /* nonblocking; -1: none */
   char in[DX_CHANNEL_LINE_BYTES];
   size_t in_len;
-  struct dx_buf out; /* not sent yet: with data, poll fd for writing, too */
+  struct dx_buf out; /* not sent yet */
   /* From the greeting; only after dx_channel_open(). */
   enum dx_started started;
 };
@@ -182,6 +182,9 @@ enum dx_code dx_channel_open(int spool_dirfd, const char *spool_dir,
                              struct dx_channel *ret_channel,
                              struct dx_err *err) DX_MUST_USE;
 void dx_channel_close(struct dx_channel *channel);
+
+/* True while data is unsent: `fd` must be polled for writing, too. */
+bool dx_channel_is_behind(const struct dx_channel *channel);
 
 /*
  * Sends a line, given without its newline: "attend %s %s". A long line is

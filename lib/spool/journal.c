@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stddef.h>
-#include <string.h>
 #include <sys/stat.h>
 
 #include "lib/base/buf.h"
