@@ -49,19 +49,12 @@
 #define NICE 5              /* jobs have priority */
 #define END_OF_JOBS "{\"end\":true}\n"
 
-/* What docextractd sends to the server, one packet per change: which
- * submissions of a job have ended, by index. The details are in the journal. */
-struct status_ends {
-  char key[DX_KEY_BYTES];
-  bool has_ended[DX_DOCUMENTS_MAX];
-};
-
 struct server {
   int listen_fd, parent_fd;
   const char *config_path;
   struct dx_spool spool;
   struct {
-    int fd; /* to its process, which reads struct status_ends for `watch` */
+    int fd; /* to its process, which reads keys of ended jobs for `watch` */
     uid_t uid;
   } clients[DX_STATUS_CLIENTS_MAX];
   size_t count;
@@ -71,11 +64,10 @@ struct server {
 struct client {
   struct server *server;
   int fd;      /* the connection */
-  int ends_fd; /* from the server */
+  int ends_fd; /* from the server: the key of each job that has ended */
   bool sees_all;
   char name[DX_USER_BYTES];
   struct dx_status_request request;
-  struct status_ends ends; /* `watch`: without a key, past ends are listed */
 };
 
 /* ---- the process of a client: responses ---- */
@@ -122,23 +114,16 @@ static enum dx_code put_job(void *ctx, enum dx_spool_part part, const char *key)
 {
   const struct client *client = ctx;
   struct dx_job *job = NULL;
-  size_t i;
+  int64_t ended_at;
 
   if (!is_wanted(client, part, key) ||
       dx_spool_load(&client->server->spool, key, &job, NULL) != DX_OK)
     return DX_OK;
-  if (may_see(client, job) && client->request.kind != DX_STATUS_WATCH)
+  ended_at = dx_job_ended_at(job);
+  if (may_see(client, job) &&
+      (client->request.kind != DX_STATUS_WATCH ||
+       (ended_at != 0 && ended_at >= client->request.since_ms)))
     put_line(client, dx_status_job_line(job, client->sees_all));
-  else if (may_see(client, job))
-    for (i = 0; i < job->submission_count; i++) {
-      const struct dx_submission *sub = &job->submissions[i];
-      int64_t ended_at = dx_submission_ended_at(sub);
-
-      if (client->ends.key[0] != '\0'
-              ? client->ends.has_ended[i]
-              : ended_at != 0 && ended_at >= client->request.since_ms)
-        put_line(client, dx_status_end_line(sub, client->sees_all));
-    }
   dx_job_free(&job);
   return DX_OK;
 }
@@ -160,15 +145,14 @@ static enum dx_code watch(struct client *client, struct dx_err *err)
 {
   struct pollfd fds[] = {{.fd = client->fd}, /* POLLHUP always */
                          {.fd = client->ends_fd, .events = POLLIN}};
-  struct status_ends *ends = &client->ends;
   enum dx_code code = DX_OK;
+  char key[DX_KEY_BYTES];
 
   if (client->request.since_ms >= 0)
     code = put_jobs(client, err);
   while (code == DX_OK && poll(fds, 2, -1) > 0 && fds[0].revents == 0 &&
-         recv(client->ends_fd, ends, sizeof(*ends), 0) ==
-             (ssize_t)sizeof(*ends))
-    code = put_job(client, DX_SPOOL_JOBS, ends->key);
+         recv(client->ends_fd, key, sizeof(key), 0) == (ssize_t)sizeof(key))
+    code = put_job(client, DX_SPOOL_JOBS, key);
   return code;
 }
 
@@ -430,7 +414,7 @@ static void accept_client(struct server *server)
 static void status_serve(struct server *server)
 {
   struct pollfd fds[OWN_FDS + DX_STATUS_CLIENTS_MAX];
-  struct status_ends ends;
+  char key[DX_KEY_BYTES];
   ssize_t n;
   size_t i;
 
@@ -448,9 +432,9 @@ static void status_serve(struct server *server)
       }
     if (fds[1].revents != 0)
       accept_client(server);
-    n = recv(server->parent_fd, &ends, sizeof(ends), MSG_DONTWAIT);
+    n = recv(server->parent_fd, key, sizeof(key), MSG_DONTWAIT);
     for (i = 0; n > 0 && i < server->count; i++)
-      if (send(server->clients[i].fd, &ends, sizeof(ends),
+      if (send(server->clients[i].fd, key, sizeof(key),
                MSG_DONTWAIT | MSG_NOSIGNAL) < 0)
         (void)shutdown(server->clients[i].fd, SHUT_WR);
   } while (n > 0 || (n < 0 && (errno == EAGAIN || errno == EINTR)));
@@ -574,22 +558,13 @@ void status_start(struct status *status, const char *path,
  * starts a new server. Clients that watch ask it for missed ends. */
 void status_tell(struct status *status, struct dx_job *job)
 {
-  struct status_ends ends = {.key = ""};
-  bool any = false;
-  size_t i;
+  int64_t ended_at = dx_job_ended_at(job);
 
-  for (i = 0; i < job->submission_count; i++) {
-    struct dx_submission *sub = &job->submissions[i];
-    int64_t ended_at = dx_submission_ended_at(sub);
-
-    ends.has_ended[i] = ended_at != 0 && ended_at != sub->told_end_at;
-    any = any || ends.has_ended[i];
-    sub->told_end_at = ended_at;
-  }
-  memcpy(ends.key, job->key, sizeof(ends.key));
-  if (any && status->fd >= 0 &&
-      send(status->fd, &ends, sizeof(ends), MSG_DONTWAIT | MSG_NOSIGNAL) < 0)
+  if (ended_at != 0 && ended_at != job->told_end_at && status->fd >= 0 &&
+      send(status->fd, job->key, sizeof(job->key),
+           MSG_DONTWAIT | MSG_NOSIGNAL) < 0)
     (void)shutdown(status->fd, SHUT_RDWR);
+  job->told_end_at = ended_at;
 }
 
 void status_check(struct status *status)

@@ -41,8 +41,8 @@ void status_make_dir(void);
 void status_start(struct status *status, const char *path,
                   const char *spool_dir, const char *config_path);
 
-/* Call it after the journal was written: tells the server which submissions
- * have ended since the job was loaded, or since the last call. */
+/* Call it after the journal was written: tells the server if the job has ended
+ * since it was loaded, or since the last call. */
 void status_tell(struct status *status, struct dx_job *job);
 
 /* Restarts the server if it has exited, at most every few seconds. */

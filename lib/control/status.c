@@ -91,34 +91,6 @@ char *dx_status_job_line(struct dx_job *job, bool for_admin)
   return dx_buf_take(&out.text);
 }
 
-char *dx_status_end_line(const struct dx_submission *sub, bool for_admin)
-{
-  struct dx_json_out out = {0};
-  const struct dx_job *job = sub->job;
-  bool good = sub->state == DX_ST_EXTRACTED;
-  char sentence[DX_SENTENCE_BYTES];
-  const char *message = for_admin ? sub->reason : sentence;
-
-  dx_submission_sentence(sub, sentence);
-  dx_json_open(&out, NULL, '{');
-  dx_json_put_string(&out, "key", job->key);
-  dx_json_put_int(&out, "submission", (int64_t)sub->number);
-  dx_json_put_string(&out, "user", job->user);
-  dx_json_put_string(&out, "queue", job->queue);
-  dx_json_put_string(&out, "id", job->cups_id);
-  dx_json_put_string(&out, "state", dx_state_word(sub->state));
-  dx_json_put_string(&out, "reason_code",
-                     good ? NULL : dx_submission_reason_code(sub));
-  dx_json_put_string(&out, "sentence", good ? NULL : sentence);
-  dx_json_put_string(&out, "message", good ? NULL : message);
-  dx_json_put_int(&out, "cases", (int64_t)sub->case_count);
-  dx_json_put_int(&out, "job_documents", (int64_t)job->document_count);
-  dx_json_put_int(&out, "job_submissions", (int64_t)job->submission_count);
-  dx_json_put_time(&out, "ended_at", dx_submission_ended_at(sub));
-  dx_json_close(&out, '}');
-  return dx_buf_take(&out.text);
-}
-
 char *dx_status_error_line(const struct dx_err *err)
 {
   struct dx_json_out out = {0};

@@ -17,23 +17,13 @@
  *                   sentence.h.
  *   show KEY NAME   The delivered result of the job with this file name:
  *                   {"bytes":N}, then N bytes as received from the service.
- *   watch [SINCE]   A line for each submission that ends from now on, or that
- *                   ended at SINCE (RFC 3339) or later, until either side
- *                   closes:
- *                   {"key","submission","user","queue","id","state",
- *                   "reason_code","sentence","message","cases",
- *                   "job_documents","job_submissions","ended_at"}
- *                   id: of the print job. submission: 1 to n within the job.
- *                   state: extracted, failed, refused, canceled, or expired;
- *                   reason_code, message: null if extracted, else those of
- *                   docextract-results(5); sentence: the reason, for the user
- *                   who printed (sentence.h); for a user who may not see all
- *                   jobs, message is the same. queue and id are null for jobs
- *                   that are not from CUPS. Lines are not ordered, and may be
- *                   repeated: key, submission, and ended_at together identify
- *                   an end. A client that reconnects sends the last ended_at
- *                   minus one minute.
- *   metrics         The text of `docextract metrics`, in the same form.
+ *   watch [SINCE]   A line as for `jobs` for each job whose last submission
+ *                   ends from now on, or ended at SINCE (RFC 3339) or later,
+ *                   until either side closes. Lines are not ordered, and may be
+ *                   repeated: key and dx_job_ended_at() together identify an
+ *                   end. A client that reconnects sends the time of the last
+ *                   end minus one minute.
+ *   metrics         The text of `docextract metrics`, in the form of `show`.
  *
  * Then the server closes. If a request is refused or fails, the response is one
  * line, {"error":CODE,"message":TEXT}, with a code of lib/base/err.h: E_ARG
@@ -87,7 +77,6 @@ enum dx_code dx_status_parse(const char *line, size_t len,
  * when out of memory. for_admin: includes data that only administrators may
  * see. dx_status_job_line() overwrites in `job` the data that it omits. */
 char *dx_status_job_line(struct dx_job *job, bool for_admin);
-char *dx_status_end_line(const struct dx_submission *sub, bool for_admin);
 char *dx_status_error_line(const struct dx_err *err);
 
 /* Creates a job, without a directory, from a line of `jobs`. E_RESPONSE. */

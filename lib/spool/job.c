@@ -341,14 +341,6 @@ void dx_submission_call_hook(struct dx_submission *sub)
   sub->job->dirty = true;
 }
 
-int64_t dx_submission_ended_at(const struct dx_submission *sub)
-{
-  if (!dx_state_is_final(sub->state))
-    return 0;
-  /* 0 if it was refused, and its manifest is not written yet. */
-  return sub->state == DX_ST_EXTRACTED ? sub->delivered_at : sub->failed_at;
-}
-
 bool dx_submission_needs_verify(const struct dx_submission *sub)
 {
   size_t i;
@@ -589,6 +581,23 @@ static bool are_all(const struct dx_job *job, bool (*are)(enum dx_state state))
 bool dx_job_is_final(const struct dx_job *job)
 {
   return are_all(job, dx_state_is_final);
+}
+
+int64_t dx_job_ended_at(const struct dx_job *job)
+{
+  int64_t at, last = 0;
+  size_t i;
+
+  for (i = 0; i < job->submission_count; i++) {
+    const struct dx_submission *sub = &job->submissions[i];
+
+    at = sub->state == DX_ST_EXTRACTED ? sub->delivered_at : sub->failed_at;
+    /* 0 if it was refused, and its manifest is not written yet. */
+    if (!dx_state_is_final(sub->state) || at == 0)
+      return 0;
+    last = at > last ? at : last;
+  }
+  return last;
 }
 
 bool dx_job_is_finished(const struct dx_job *job)

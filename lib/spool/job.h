@@ -109,9 +109,7 @@ struct dx_submission {
   int64_t hook_ms; /* wall ms: since when OnResult has been pending for its
                       manifest; 0: it is not */
   /* Not in the journal. */
-  bool overdue;        /* longer than ProcessingLimit */
-  int64_t told_end_at; /* the end that watching clients were told; when a job is
-                          loaded, its current end */
+  bool overdue; /* longer than ProcessingLimit */
 };
 
 /* Another print job that was the same one, sent again by the CUPS of a client
@@ -148,6 +146,8 @@ struct dx_job {
   int64_t retry_at; /* wall ms: next try of docextractd; 0: none, or nothing is
                        wrong */
   /* Not in the journal. */
+  int64_t told_end_at;    /* the end that watching clients were told; when the
+                             job is loaded, its current end */
   bool has_hook;          /* its service has OnResult */
   struct dx_err halt;     /* not DX_OK: this process has halted the job */
   bool ended;             /* the engine has finished it */
@@ -199,9 +199,6 @@ bool dx_job_next_print(struct dx_job *job);
  */
 enum dx_code dx_submission_apply(struct dx_submission *sub, enum dx_event event,
                                  struct dx_err *err) DX_MUST_USE;
-
-/* When it ended, wall ms; 0: not yet. */
-int64_t dx_submission_ended_at(const struct dx_submission *sub);
 
 /* True if it failed or expired after bytes may have reached its source: the
  * source is then polled before anything is sent again. Not if a user canceled
@@ -307,6 +304,9 @@ bool dx_job_awaits_hook(const struct dx_job *job);
 
 /* True if every submission is final: nothing more happens automatically. */
 bool dx_job_is_final(const struct dx_job *job);
+
+/* When the last of its submissions ended, wall ms; 0: not all have ended. */
+int64_t dx_job_ended_at(const struct dx_job *job);
 
 /* True if not all its documents have been uploaded. */
 bool dx_job_is_here(const struct dx_job *job);

@@ -235,13 +235,14 @@ watch_as "$her" 2026-01-01T00:00:00Z
 n=$(if_root && echo 2 || echo 4)
 until_true has_watched "$n"
 is 'watch: what ended since then' \
-  "$(jq -r .state "$dir/watched" | sort | uniq | xargs)" 'extracted failed'
+  "$(jq -r '.job.submissions[0].state' "$dir/watched" | sort -u | xargs)" \
+  'extracted failed'
 faults 'create * status 400\n'
 dx retry "$key"
 until_true has_watched $((n + 1))
 is 'watch: what failed, and why' "$(tail -n 1 "$dir/watched" |
-  jq -c '[.key, .state, .reason_code, .job_documents]')" \
-  "[\"$key\",\"failed\",\"service-refused\",1]"
+  jq -c '[.job.key, .job.submissions[0].state, .sentence]')" \
+  "[\"$key\",\"failed\",\"The chart was not extracted: the service rejected it\"]"
 faults ''
 if_root && dx retry "$another"
 has_ended() { [ -e "$spool/finished/$1" ]; } # KEY
@@ -250,8 +251,8 @@ dx retry "$key"
 until_true has_watched $((n + 2))
 is 'watch: what was extracted, at once' \
   "$(tail -n 1 "$dir/watched" |
-    jq -c '[.key, .submission, .state, .cases, .reason_code]')" \
-  "[\"$key\",1,\"extracted\",1,null]"
+    jq -c '[.job.key, .job.submissions[0].state, .sentence]')" \
+  "[\"$key\",\"extracted\",\"Extracted 1 case\"]"
 if_root && is 'watch: nothing of another user' \
   "$(grep -c "\"$another\"" "$dir/watched")" 0
 end_watch
@@ -275,8 +276,9 @@ if if_root; then
   watch_as "$her" 2026-01-01T00:00:00Z
   is_watched() { grep -q "\"$key\"" "$dir/watched"; }
   until_true is_watched
-  is 'words: and who watches' "$(jq -r "select(.key == \"$key\").message" \
-    "$dir/watched")" 'The service rejected it'
+  is 'words: and who watches' "$(jq -r --arg key "$key" \
+    'select(.job.key == $key).job.submissions[0].reason' "$dir/watched")" \
+    'The service rejected it'
   end_watch
 
   stop_sim

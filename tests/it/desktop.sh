@@ -62,14 +62,14 @@ start_notify
 t='a chart'
 before=$(screen | md5sum)
 print -d chart "$dir/a.pdf"
-until_true has_shown "Print job chart-$job: 1 case" ||
+until_true has_shown "Print job chart-$job: Extracted 1 case" ||
   not_ok "$t: the desktop shows it" "$(cat "$dir/dunst" "$dir/dunst.err")"
 check "$t: it is on the screen" until_true has_changed "$before"
 
 t='a refused chart'
 before=$(screen | md5sum)
 print -d chart "$dir/locked.pdf"
-until_true has_shown 'It is password-protected' ||
+until_true has_shown 'it is password-protected' ||
   not_ok "$t: the desktop shows it" "$(cat "$dir/dunst" "$dir/dunst.err")"
 check "$t: it is on the screen, too" until_true has_changed "$before"
 [ -z "${SCREENSHOTS-}" ] ||

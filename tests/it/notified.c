@@ -4,12 +4,9 @@
  *
  *   ID URGENCY ICON|SUMMARY|BODY
  *
- * with the ID of the one it replaces, if any, and "; " for a new line. As on
- * real desktops, bodies are markup. SIGUSR1 closes all notifications, as a
- * user would, and then prints "closed".
+ * As on real desktops, bodies are markup.
  */
 #include <gio/gio.h>
-#include <glib-unix.h>
 #include <stdio.h>
 
 #define NAME "org.freedesktop.Notifications"
@@ -42,12 +39,8 @@ static unsigned int show(GVariant *arguments)
                 &body, NULL, &hints, NULL);
   (void)g_variant_lookup(hints, "urgency", "y", &urgency);
   g_variant_unref(hints);
-  if (id == 0)
-    id = ++last_id;
-  printf("%u %u %s|%s|", id, urgency, icon, summary);
-  for (; *body != '\0'; body++)
-    fputs(*body == '\n' ? "; " : (char[]){*body, '\0'}, stdout);
-  puts("");
+  id = ++last_id;
+  printf("%u %u %s|%s|%s\n", id, urgency, icon, summary, body);
   return id;
 }
 
@@ -67,19 +60,6 @@ static void on_call(GDBusConnection *bus, const char *sender, const char *path,
   g_dbus_method_invocation_return_value(call, reply);
 }
 
-static gboolean close_all(void *bus)
-{
-  unsigned int id;
-
-  for (id = 1; id <= last_id; id++)
-    (void)g_dbus_connection_emit_signal(bus, NULL, PATH, NAME,
-                                        "NotificationClosed",
-                                        g_variant_new("(uu)", id, 2U), NULL);
-  (void)g_dbus_connection_flush_sync(bus, NULL, NULL);
-  puts("closed");
-  return G_SOURCE_CONTINUE;
-}
-
 static void on_bus(GDBusConnection *bus, const char *name, void *data)
 {
   static const GDBusInterfaceVTable calls = {.method_call = on_call};
@@ -88,7 +68,6 @@ static void on_bus(GDBusConnection *bus, const char *name, void *data)
   (void)name, (void)data;
   (void)g_dbus_connection_register_object(bus, PATH, node->interfaces[0],
                                           &calls, NULL, NULL, NULL);
-  (void)g_unix_signal_add(SIGUSR1, close_all, bus);
   g_dbus_node_info_unref(node);
 }
 

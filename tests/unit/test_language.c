@@ -171,9 +171,11 @@ static void other_sentences_are_translated(void **state)
       "the chart was not extracted: it cannot be sent: no font has the "
       "character U+FB0A; in a PDF viewer, print it to a new PDF, and print "
       "that",
-      "Print job chart-12: nothing was found in it",
-      "Print job chart-12: 3 documents: 1 extracted, 1 failed, 1 refused",
-      "The service rejected it. If you need help, ask your administrator.",
+      "Print job chart-12: Extracted 1 case; nothing was found in it",
+      "Print job chart-12: 2 of 3 documents extracted; document 3: it is "
+      "password-protected. If you need help, ask your administrator.",
+      "Print job chart-12: " DX_SENTENCE_ADMIN
+      "the chart was not extracted: the disk of this computer is full.",
       DX_SENTENCE_ADMIN "the disk of this computer is full.",
   };
   size_t i;

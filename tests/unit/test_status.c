@@ -198,62 +198,29 @@ static void line_of_another_version_is_rejected(void **state)
   }
 }
 
-static void check_end(enum dx_state sub_state, bool for_admin,
-                      const char *expected)
-{
-  struct dx_job *job = make_job(sub_state);
-  struct dx_submission *sub = &job->submissions[0];
-  char *text;
-
-  sub->delivered_at = 60000;
-  sub->failed_at = 120000;
-  sub->code = DX_E_FAILED;
-  (void)strcpy(sub->reason, "why");
-  text = dx_status_end_line(sub, for_admin);
-  assert_string_equal(text, expected);
-  free(text);
-  dx_job_free(&job);
-}
-
-#define COMMON                                                   \
-  "{\"key\":\"" KEY                                              \
-  "\",\"submission\":1,\"user\":\"alice\",\"queue\":\"charts\"," \
-  "\"id\":\"7\","
-
-static void end_of_submission_is_a_line(void **state)
-{
-  (void)state;
-  check_end(DX_ST_EXTRACTED, true,
-            COMMON "\"state\":\"extracted\",\"reason_code\":null,"
-                   "\"sentence\":null,\"message\":null,\"cases\":1,"
-                   "\"job_documents\":1,\"job_submissions\":1,"
-                   "\"ended_at\":\"1970-01-01T00:01:00Z\"}");
-#define FAILED                                                         \
-  COMMON "\"state\":\"failed\",\"reason_code\":\"extraction-failed\"," \
-         "\"sentence\":\"The service could not extract it\","
-#define ENDED                                              \
-  "\"cases\":1,\"job_documents\":1,\"job_submissions\":1," \
-  "\"ended_at\":\"1970-01-01T00:02:00Z\"}"
-  check_end(DX_ST_FAILED, true, FAILED "\"message\":\"why\"," ENDED);
-  check_end(DX_ST_FAILED, false,
-            FAILED "\"message\":\"The service could not extract it\"," ENDED);
-}
-
-static void submission_has_ended_when_its_state_is_final(void **state)
+static void job_has_ended_with_its_last_submission(void **state)
 {
   struct dx_job *job = make_job(DX_ST_PROCESSING);
   struct dx_submission *sub = &job->submissions[0];
 
   (void)state;
   sub->delivered_at = 60000;
-  assert_int_equal(dx_submission_ended_at(sub), 0);
+  assert_int_equal(dx_job_ended_at(job), 0);
   sub->state = DX_ST_EXTRACTED;
-  assert_int_equal(dx_submission_ended_at(sub), 60000);
+  assert_int_equal(dx_job_ended_at(job), 60000);
   /* The client is told once: when the manifest says so, too. */
   sub->state = DX_ST_REFUSED;
-  assert_int_equal(dx_submission_ended_at(sub), 0);
+  assert_int_equal(dx_job_ended_at(job), 0);
   sub->failed_at = 120000;
-  assert_int_equal(dx_submission_ended_at(sub), 120000);
+  assert_int_equal(dx_job_ended_at(job), 120000);
+  job->submissions = reallocarray(sub, 2, sizeof(*sub));
+  assert_non_null(job->submissions);
+  job->submissions[1] = (struct dx_submission){
+      .job = job, .state = DX_ST_COMPLETE, .delivered_at = 60000};
+  job->submission_count = 2;
+  assert_int_equal(dx_job_ended_at(job), 0);
+  job->submissions[1].state = DX_ST_EXTRACTED;
+  assert_int_equal(dx_job_ended_at(job), 120000);
   dx_job_free(&job);
 }
 
@@ -273,7 +240,7 @@ static void submission_that_is_delivered_late_has_ended_late(void **state)
   dx_job_put(job, &journal, NULL);
   read = dx_json_parse(journal.text.data, journal.text.len, &err);
   assert_int_equal(dx_job_read_json(copy, read, &err), DX_OK);
-  assert_true(dx_submission_ended_at(copy->submissions) >= before);
+  assert_true(dx_job_ended_at(copy) >= before);
   assert_int_equal(copy->submissions[0].extracted_at, 60000);
   dx_json_free(&read);
   dx_buf_release(&journal.text);
@@ -290,8 +257,7 @@ int main(void)
       cmocka_unit_test(job_is_parsed_without_upload_urls),
       cmocka_unit_test(only_the_administrator_gets_technical_texts),
       cmocka_unit_test(line_of_another_version_is_rejected),
-      cmocka_unit_test(end_of_submission_is_a_line),
-      cmocka_unit_test(submission_has_ended_when_its_state_is_final),
+      cmocka_unit_test(job_has_ended_with_its_last_submission),
       cmocka_unit_test(submission_that_is_delivered_late_has_ended_late),
   };
 
