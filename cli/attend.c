@@ -4,9 +4,9 @@
  */
 #include "cli/cli.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "lib/base/clock.h"
 #include "lib/control/channel.h"
@@ -14,68 +14,42 @@
 #include "lib/spool/results.h"
 #include "lib/spool/sentence.h"
 
-#define REPEAT_MS 30000  /* between two lines of the same kind */
 #define PROGRESS_STEP 10 /* percent between two lines */
 #define LOST_MS 10000    /* for a restart of docextractd */
 #define AGAIN_MS 1000    /* between two tries to connect */
 
-/* ---- progress ---- */
-
-struct progress {
-  bool live;              /* one line, which is overwritten */
-  int percent;            /* last printed; -1: none */
-  enum dx_note_kind kind; /* of the last line */
-  int64_t printed_ms;     /* when that was; 0: never */
-};
-
-/* is_here: not all documents have been uploaded; others may be extracted
- * already. */
-static void attend_print_note(struct progress *p, const struct dx_note *note,
-                              bool is_here)
-{
-  int64_t now_ms = dx_monotonic_ms();
-  char sentence[DX_SENTENCE_BYTES], elapsed[32] = "";
-  int percent = note->total > 0 ? (int)(note->done * 100 / note->total) : 100;
-  bool is_same = p->printed_ms != 0 && p->kind == note->kind;
-
-  if (note->kind == DX_NOTE_UPLOADING
-          ? percent <= p->percent || /* a failed upload starts over */
-                (!p->live && percent < 100 && p->percent >= 0 &&
-                 percent < p->percent + PROGRESS_STEP)
-          : (note->kind == DX_NOTE_WAITING && is_here) ||
-                (!p->live && is_same && now_ms - p->printed_ms < REPEAT_MS))
-    return;
-  if (!is_same) /* a line of another kind is not overwritten */
-    cli_line_end();
-  p->kind = note->kind;
-  p->printed_ms = now_ms;
-  if (note->kind == DX_NOTE_UPLOADING) {
-    p->percent = percent;
-    if (p->live)
-      cli_line("Uploading [%-40.*s] %3d%%", percent * 40 / 100,
-               "########################################", percent);
-    else
-      printf("Uploading: %d%%\n", percent);
-  } else { /* the status line of a print job, and the cause */
-    dx_wait_sentence(note->code, is_here, sentence);
-    if (note->since_ms != 0 &&
-        (note->kind == DX_NOTE_WAITING || note->kind == DX_NOTE_DOWN))
-      (void)snprintf(elapsed, sizeof(elapsed), " (%" PRId64 " s)",
-                     (now_ms - note->since_ms) / 1000);
-    cli_line("%s%s%s%s", sentence, elapsed, note->text[0] != '\0' ? ": " : "",
-             note->text);
-  }
-}
-
-/* ---- attending ---- */
-
 struct attend {
   struct cli *cli;
   const struct dx_job *job;
-  struct progress progress;
-  int64_t lost_ms; /* connection lost since; 0: connected */
-  bool is_over;    /* the command stops waiting */
+  int percent;                      /* last printed */
+  char sentence[DX_SENTENCE_BYTES]; /* last printed */
+  int64_t lost_ms;                  /* connection lost since; 0: connected */
+  bool is_over;                     /* the command stops waiting */
 };
+
+/* Prints a line for each step of an upload, and for each new status, with its
+ * cause. is_here: not all documents have been uploaded; others may be extracted
+ * already. */
+static void attend_print_note(struct attend *a, const struct dx_note *note,
+                              bool is_here)
+{
+  int percent = note->total > 0 ? (int)(note->done * 100 / note->total) : 100;
+  char sentence[DX_SENTENCE_BYTES];
+
+  if (note->kind == DX_NOTE_UPLOADING) {
+    if (percent <= a->percent || /* a failed upload starts over */
+        (percent < 100 && percent < a->percent + PROGRESS_STEP))
+      return;
+    a->percent = percent;
+    printf("Uploading: %d%%\n", percent);
+  } else if (note->kind != DX_NOTE_WAITING || !is_here) {
+    dx_wait_sentence(note->code, is_here, sentence);
+    if (strcmp(sentence, a->sentence) == 0)
+      return;
+    memcpy(a->sentence, sentence, sizeof(sentence));
+    printf("%s%s%s\n", sentence, note->text[0] != '\0' ? ": " : "", note->text);
+  }
+}
 
 /* The command does not wait if an administrator must act, or the job is
  * overdue. */
@@ -99,7 +73,7 @@ static enum dx_code attend_on_note(struct attend *a,
     return dx_fail(err, note.code != DX_OK ? note.code : DX_E_CONFIG, 0,
                    "%s; docextractd then continues job %s", note.text,
                    a->job->key);
-  attend_print_note(&a->progress, &note, is_here);
+  attend_print_note(a, &note, is_here);
   return DX_OK;
 }
 
@@ -110,7 +84,6 @@ static void attend_print_results(const struct attend *a)
   struct dx_err why;
   size_t i, k;
 
-  cli_line_end();
   if (dx_spool_load(&a->cli->spool, a->job->key, &job, &why) != DX_OK) {
     if (why.code != DX_E_NOT_FOUND) /* purged already */
       fprintf(stderr, "docextract: %s\n", why.text);
@@ -169,11 +142,7 @@ static enum dx_code attend_follow(struct attend *a, struct dx_err *err)
 enum dx_code cli_attend(struct cli *cli, const struct dx_job *job,
                         struct dx_err *err)
 {
-  /* With --verbose, log lines would be mixed with a live line. */
-  struct attend a = {
-      .cli = cli,
-      .job = job,
-      .progress = {.live = cli_is_live() && !cli->verbose, .percent = -1}};
+  struct attend a = {.cli = cli, .job = job, .percent = -PROGRESS_STEP};
   struct dx_err why;
   enum dx_code code;
 
@@ -181,7 +150,6 @@ enum dx_code cli_attend(struct cli *cli, const struct dx_job *job,
     code = attend_follow(&a, err);
   while (code != DX_OK && !a.is_over && a.lost_ms != 0 &&
          dx_monotonic_ms() - a.lost_ms < LOST_MS && cli_stop_wait(AGAIN_MS));
-  cli_line_end();
   if (a.is_over)
     return code;
   if (cli_stop_came())

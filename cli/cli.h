@@ -90,21 +90,12 @@ int cli_exit_status(enum dx_class cls);
 
 /* ---- term.c ---- */
 
-/* True if stdout is a terminal on which lines can be overwritten. */
-bool cli_is_live(void);
-
 /* Prints a fixed word; on a terminal in green or red. */
 void cli_print_word(const char *word, bool is_good);
 
-/* Prints a line; on a terminal, the next one overwrites it. Call cli_line_end()
- * before any other output. */
-void cli_line(const char *format, ...) __attribute__((format(printf, 1, 2)));
-void cli_line_end(void);
-
-/* Prints untrusted text, as much as fits into these columns: invalid bytes,
- * control characters, and characters that hide or reverse text
- * (dx_utf8_is_hidden()) become '?'. */
-void cli_print_plain(const char *text, size_t columns);
+/* Prints untrusted text: invalid bytes, control characters, and characters that
+ * hide or reverse text (dx_utf8_is_hidden()) become '?'. */
+void cli_print_plain(const char *text);
 /* The same for its first character; returns the number of its bytes. */
 size_t cli_print_character(const char *text);
 

@@ -31,7 +31,7 @@ static void cli_print_said(const struct dx_message *message)
   if (message->verb == DX_VERB_WARN) {
     fprintf(stderr, "docextract: %s\n", message->text);
   } else if (message->text[0] != '\0') {
-    cli_print_plain(message->text, SIZE_MAX);
+    cli_print_plain(message->text);
     printf("\n");
   }
 }

@@ -221,7 +221,7 @@ static void hello_print_said(const struct dx_message *message)
   } else if (message->verb != DX_VERB_LINE) {
     return;
   }
-  cli_print_plain(message->text, SIZE_MAX);
+  cli_print_plain(message->text);
   (void)putchar('\n');
 }
 

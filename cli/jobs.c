@@ -10,9 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/ioctl.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "lib/base/buf.h"
 #include "lib/base/clock.h"
@@ -31,7 +29,7 @@ struct row {
   const char *state;              /* a word; static memory */
   bool is_transfer;               /* the job may have a row of its own */
   char name[CLI_CUPS_NAME_BYTES]; /* of the print job, "chart-12" */
-  char age[24], docs[48], cases[24];
+  char age[24], counts[80];       /* counts: documents and cases */
   /* Untrusted: cli_print_plain(). */
   char text[SAID_BYTES + DX_ERR_TEXT_BYTES + 80];
   char *json; /* with --json */
@@ -190,6 +188,7 @@ static enum dx_code jobs_add(struct list *list, const struct dx_job *job,
 {
   char sentence[DX_SENTENCE_BYTES], message[DX_ERR_TEXT_BYTES] = "";
   size_t i, documents = 0, extracted = 0, cases = 0;
+  char docs[48];
   const char *told;
   struct row *row = reallocarray(list->rows, list->count + 1, sizeof(*row));
 
@@ -212,8 +211,8 @@ static enum dx_code jobs_add(struct list *list, const struct dx_job *job,
   row->is_transfer = transfer != NULL;
   cli_cups_name(job, row->name);
   jobs_format_age(job->received_at, row->age);
-  (void)snprintf(row->docs, sizeof(row->docs), "%zu/%zu", extracted, documents);
-  (void)snprintf(row->cases, sizeof(row->cases), "%zu", cases);
+  (void)snprintf(docs, sizeof(docs), "%zu/%zu", extracted, documents);
+  (void)snprintf(row->counts, sizeof(row->counts), "%5s  %5zu", docs, cases);
   if (transfer != NULL) {
     (void)snprintf(sentence, sizeof(sentence), "%s",
                    dx_transfer_sentence(transfer->status));
@@ -324,8 +323,7 @@ static const struct row jobs_header = {.key = "KEY",
                                        .state = "STATE",
                                        .name = "JOB",
                                        .age = "AGE",
-                                       .docs = "DOCS",
-                                       .cases = "CASES",
+                                       .counts = " DOCS  CASES",
                                        .text = "MESSAGE"};
 
 /* Reads the current jobs, and sorts them, newest last. */
@@ -377,22 +375,16 @@ static void jobs_release(struct list *list)
 
 /* ---- the table ---- */
 
-/* columns: maximum width of a line */
-static void jobs_print_row(const struct list *list, size_t columns,
-                           const struct row *row)
+static void jobs_print_row(const struct list *list, const struct row *row)
 {
   const char *name = row->name[0] != '\0' ? row->name : "-";
-  struct dx_buf line = {0};
 
-  dx_buf_printf(&line, "%-*.*s  %-10s  %s%*s  %6s  %5s  %5s", list->digits,
-                list->digits, row->key, row->state, name,
-                (int)(list->width - cli_count_columns(name)), "", row->age,
-                row->docs, row->cases);
-  if (row->text[0] != '\0')
-    dx_buf_printf(&line, "  %s", row->text);
-  cli_print_plain(dx_buf_text(&line), columns);
+  printf("%-*.*s  %-10s  ", list->digits, list->digits, row->key, row->state);
+  cli_print_plain(name);
+  printf("%*s  %6s  %s%s", (int)(list->width - cli_count_columns(name)), "",
+         row->age, row->counts, row->text[0] != '\0' ? "  " : "");
+  cli_print_plain(row->text);
   printf("\n");
-  dx_buf_release(&line);
 }
 
 static void jobs_print_damaged(const struct list *list, size_t count,
@@ -424,26 +416,6 @@ struct watch {
   bool again; /* not the first round */
 };
 
-/* Prints the newest jobs that fit on the screen, one line each. */
-static void jobs_draw(const struct list *list)
-{
-  struct winsize size = {0};
-  size_t i, fit, columns;
-
-  (void)ioctl(STDOUT_FILENO, TIOCGWINSZ, &size);
-  columns = size.ws_col > 0 ? size.ws_col : 80;
-  if (size.ws_row == 0)
-    size.ws_row = 24;
-  fit = size.ws_row > 3 ? size.ws_row - 3U : 1;
-  i = list->count > fit ? list->count - fit : 0;
-  (void)fputs("\033[H\033[J", stdout); /* clears it */
-  jobs_print_row(list, columns, &jobs_header);
-  if (i > 0)
-    printf("%zu older\n", i);
-  for (; i < list->count; i++)
-    jobs_print_row(list, columns, &list->rows[i]);
-}
-
 /* Prints all jobs first, then changed ones. Changes of the age are ignored. */
 static void jobs_print_changed(const struct watch *w)
 {
@@ -451,16 +423,15 @@ static void jobs_print_changed(const struct watch *w)
                    *before = NULL;
 
   if (!w->again)
-    jobs_print_row(&w->now, SIZE_MAX, &jobs_header);
+    jobs_print_row(&w->now, &jobs_header);
   for (; row < end; row++) {
     if (w->before.count > 0)
       before = bsearch(row, w->before.rows, w->before.count, sizeof(*row),
                        jobs_by_key);
     if (before == NULL || strcmp(before->state, row->state) != 0 ||
-        strcmp(before->docs, row->docs) != 0 ||
-        strcmp(before->cases, row->cases) != 0 ||
+        strcmp(before->counts, row->counts) != 0 ||
         strcmp(before->text, row->text) != 0)
-      jobs_print_row(&w->now, SIZE_MAX, row);
+      jobs_print_row(&w->now, row);
   }
 }
 
@@ -486,10 +457,9 @@ static enum dx_code jobs_print(struct watch *w, struct dx_err *err)
       printf("%s\n", text);
     free(w->json);
     w->json = text;
-  } else if (cli->watch && cli_is_live())
-    jobs_draw(&w->now);
-  else
+  } else {
     jobs_print_changed(w);
+  }
   (void)fflush(stdout);
   if (!w->again)
     jobs_print_left_out(&w->now);

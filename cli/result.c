@@ -160,7 +160,7 @@ static void table_row(const struct result_row *row, const size_t width[COLUMNS])
     if (row->text[i][0] != '\0') {
       printf("%*s", (int)left, "");
       left = 0;
-      cli_print_plain(row->text[i], SIZE_MAX);
+      cli_print_plain(row->text[i]);
     }
     left += width[i] + 2 - cli_count_columns(row->text[i]);
   }
@@ -183,7 +183,7 @@ static void table_patient(const struct cJSON *document)
     if (field == NULL)
       continue;
     (void)fputs(dx_label(before[i]), stdout);
-    cli_print_plain(result_text_of(field), SIZE_MAX);
+    cli_print_plain(result_text_of(field));
   }
   printf("\n");
 }
@@ -224,9 +224,9 @@ void result_print_table(const struct cJSON *results)
   const char *name = result_text_of(dx_json_get(results, "case_name"));
 
   printf("%s ", dx_label("Case"));
-  cli_print_plain(result_text_of(dx_json_get(results, "id")), SIZE_MAX);
+  cli_print_plain(result_text_of(dx_json_get(results, "id")));
   printf("%s", name[0] != '\0' ? ": " : "");
-  cli_print_plain(name, SIZE_MAX);
+  cli_print_plain(name);
   printf("\n");
   if (result_is_empty(results)) {
     printf("%s\n", dx_label("Nothing was found in it"));
@@ -234,7 +234,7 @@ void result_print_table(const struct cJSON *results)
   }
   for (; document != NULL; document = dx_json_next(document)) {
     printf("\n%s ", dx_label("Document"));
-    cli_print_plain(dx_json_name(document), SIZE_MAX);
+    cli_print_plain(dx_json_name(document));
     printf("\n");
     table_patient(document);
     table_rows(document);

@@ -39,6 +39,7 @@ $(note uploading OK 1 50 100)
 $(note uploading OK 1 100 100)
 $(note waiting OK 0 0 0 3000)
 $(note down E_NET 0 0 0 7000 'cannot connect')
+$(note down E_NET 0 0 0 9000 'cannot connect')
 > may 7
 ? yes
 $(note up)
@@ -55,21 +56,10 @@ is 'submit: the receipt is that of the job' "${receipt%.*}" "$key"
 is 'submit: lines of progress' "$(sed 1d <<< "$out")" \
   'Uploading: 50%
 Uploading: 100%
-The chart is with the service; waiting for its result (3 s)
-The chart is with the service; the service does not respond, trying again (7 s): cannot connect
+The chart is with the service; waiting for its result
+The chart is with the service; the service does not respond, trying again: cannot connect
 The chart is on this computer'
 is 'submit: it ends with the job' "$rc" 0
-
-new_spool
-play "? attend
-$(note down E_NET 0 0 0 7000 'cannot connect')
-$(note down E_NET 0 0 0 8000 'cannot connect')
-> end OK success"
-on_terminal submit "$dir/a.pdf"
-end_terminal
-end_play
-has 'submit on a terminal: a line that takes two rows is overwritten' "$out" \
-  $'cannot connect\r\033\\[K\033\\[A\r\033\\[KThe chart .*\\(8 s\\)'
 
 new_spool
 play '? attend\n> end E_REFUSED the service refused it'

@@ -696,26 +696,19 @@ hasnt 'submit: names and titles are never printed' \
   "$out$err$(cat "$dir"/driver.*)" 'Secret'
 stop_docextractd
 
-# --- submit and hello on a terminal ----------------------------------------
+# --- hello on a terminal ----------------------------------------------------
 
 new_spool
 start_docextractd
-on_terminal submit "$dir/a.pdf"
-end_terminal
-has 'submit on a terminal: a bar is completed' \
-  "$rc $(tr '\r' ' ' <<< "$out")" 'Uploading \[#{40}\] 100%'
-has 'submit on a terminal: the path of the result has its own line' \
-  "$(tr -d '\r' <<< "$out")" "^$results/.*\\.json\$"
-on_terminal --verbose submit "$dir/a.pdf"
-end_terminal
-has 'submit on a terminal: --verbose prints lines' \
-  "$(tr -d '\r' <<< "$out")" '^Uploading: 100%$'
 on_terminal hello
 end_terminal
 has 'hello on a terminal: in color' "$out" $'\033\\[32mok'
 NO_COLOR=1 on_terminal hello
 end_terminal
 hasnt 'hello on a terminal: NO_COLOR is respected' "$out" $'\033'
+TERMINAL=dumb on_terminal hello
+end_terminal
+hasnt 'hello on a terminal: TERM=dumb is respected' "$out" $'\033'
 
 # --- submit: refused before anything is sent -------------------------------
 

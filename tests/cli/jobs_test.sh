@@ -884,31 +884,4 @@ is 'jobs --watch --json: prints the whole list for every change' \
 "$program" -c "$conf" jobs --watch 2> "$dir/err" | head -n 1 > "$dir/out"
 is 'jobs --watch: ends when its reader is gone' "${PIPESTATUS[0]}" 0
 
-drawn() # N: at least that many screens
-{
-  [ "$(grep -o $'\033\\[H\033\\[J' "$dir/out" | wc -l)" -ge "$1" ] ||
-    is_gone "$pid"
-}
-for i in $(seq 30); do
-  copy=$(printf '%032x' "$i")
-  cp -a "$spool/jobs/$key" "$spool/jobs/$copy"
-  edit "$copy" ".key = \"$copy\" | .message = \"$(printf 'long %.0s' {1..40})\""
-done
-on_terminal jobs --watch
-until_true drawn 2
-kill -INT "$pid"
-end_terminal
-is 'jobs --watch: exits with 0 on a terminal' "$rc" 0
-# shellcheck disable=SC2016
-screen=$(awk -v RS='\033\\[H\033\\[J' 'NR == 2' "$dir/out" | tr -d '\r')
-is 'jobs --watch: the output fits on the screen' \
-  "$(grep -c . <<< "$screen") $(grep -E '.{81}' <<< "$screen")" '23 '
-has 'jobs --watch: what does not fit is counted' "$screen" '^10 older$'
-
-TERMINAL=dumb on_terminal jobs --watch
-until_true says "^${key:0:8}"
-kill -INT "$pid"
-end_terminal
-hasnt 'jobs --watch: no escape sequences with TERM=dumb' "$out" $'\033'
-
 end
