@@ -49,6 +49,18 @@
 #define SWEEP_ASK_MS 500
 #define SWEEP_TRIES 6
 
+/* Kept if the next configuration names the same directory: while it is not
+ * locked, clients start another docextractd, or report that none is running. */
+struct held {
+  struct dx_spool spool;
+  char *dir;
+  int lock_fd;
+};
+#define HELD_NONE                                              \
+  {                                                            \
+    .spool = {.dirfd = -1, .history_dirfd = -1}, .lock_fd = -1 \
+  }
+
 /* From one configuration to the next. */
 struct daemon {
   const char *config_path;
@@ -56,9 +68,7 @@ struct daemon {
   int signal_fd;
   int watch_fd;        /* of the directory of the configuration */
   struct dx_err wrong; /* error of the configuration, or DX_OK */
-  struct dx_spool spool;
-  char *spool_dir;
-  int lock_fd;
+  struct held held;
   struct dx_http *http;
   struct manager manager; /* inactive without a configuration */
   struct control *control;
@@ -159,23 +169,23 @@ static void reload(struct daemon *d)
 
 /* Backends could not access files that root creates. Called before the spool is
  * opened, because that creates its directories. */
-static enum dx_code check_user(const struct daemon *d, struct dx_err *err)
+static enum dx_code check_user(const char *dir, struct dx_err *err)
 {
   char owner[DX_USER_BYTES];
   struct stat st;
 
-  if (stat(d->spool_dir, &st) < 0 || st.st_uid == geteuid())
+  if (stat(dir, &st) < 0 || st.st_uid == geteuid())
     return DX_OK; /* opening it reports the error */
   dx_user_name_of(st.st_uid, owner);
   if (dx_user() != NULL) /* temporary: the owner is about to change */
     return dx_fail(err, DX_E_ACCESS, 0,
                    "SpoolDir '%s' belongs to '%s' instead of '%s'; fix it "
                    "with: chown -R %s: '%s'",
-                   d->spool_dir, owner, dx_user(), dx_user(), d->spool_dir);
+                   dir, owner, dx_user(), dx_user(), dir);
   return dx_fail(err, DX_E_CONFIG, 0,
                  "SpoolDir '%s' belongs to '%s'; run docextractd as that user, "
                  "with systemctl start docextractd",
-                 d->spool_dir, owner);
+                 dir, owner);
 }
 
 /* ---- the control socket ---- */
@@ -205,17 +215,17 @@ static void on_message(void *ctx, struct client *client,
 /* ---- start, loop, stop ---- */
 
 /* Asks a docextractd that was started on demand to exit. */
-static enum dx_code take_lock(struct daemon *d, struct dx_err *err)
+static enum dx_code take_lock(struct held *held, struct dx_err *err)
 {
   int64_t until = dx_monotonic_ms() + LOCK_WAIT_MS;
   struct dx_channel channel = DX_CHANNEL_NONE;
   struct dx_message message;
   struct dx_err ignored;
 
-  d->lock_fd = dx_spool_hold_lock(&d->spool, err);
-  if (d->lock_fd >= 0 || err->code != DX_E_BUSY || is_on_demand)
-    return d->lock_fd >= 0 ? DX_OK : err->code;
-  if (dx_channel_open(d->spool.dirfd, d->spool_dir, &channel, &ignored) ==
+  held->lock_fd = dx_spool_hold_lock(&held->spool, err);
+  if (held->lock_fd >= 0 || err->code != DX_E_BUSY || is_on_demand)
+    return held->lock_fd >= 0 ? DX_OK : err->code;
+  if (dx_channel_open(held->spool.dirfd, held->dir, &channel, &ignored) ==
           DX_OK &&
       channel.started == DX_STARTED_DEMAND &&
       dx_channel_send(&channel, &ignored, "yield") == DX_OK)
@@ -225,10 +235,37 @@ static enum dx_code take_lock(struct daemon *d, struct dx_err *err)
   dx_channel_close(&channel);
   do {
     (void)poll(NULL, 0, LOCK_LOOK_MS);
-    d->lock_fd = dx_spool_hold_lock(&d->spool, err);
-  } while (d->lock_fd < 0 && err->code == DX_E_BUSY &&
-           dx_monotonic_ms() < until && dx_spool_daemon(d->spool.dirfd) != 0);
-  return d->lock_fd >= 0 ? DX_OK : err->code;
+    held->lock_fd = dx_spool_hold_lock(&held->spool, err);
+  } while (held->lock_fd < 0 && err->code == DX_E_BUSY &&
+           dx_monotonic_ms() < until &&
+           dx_spool_daemon(held->spool.dirfd) != 0);
+  return held->lock_fd >= 0 ? DX_OK : err->code;
+}
+
+static void release(struct held *held)
+{
+  if (held->lock_fd >= 0)
+    (void)close(held->lock_fd);
+  dx_spool_close(&held->spool);
+  free(held->dir);
+  *held = (struct held)HELD_NONE;
+}
+
+/* Opens and locks the spool, unless it is the one that is held. */
+static enum dx_code hold(struct held *held, const char *dir, struct dx_err *err)
+{
+  struct stat a, b;
+  enum dx_code code;
+
+  if (held->dir != NULL && fstat(held->spool.dirfd, &a) == 0 &&
+      stat(dir, &b) == 0 && a.st_dev == b.st_dev && a.st_ino == b.st_ino)
+    return DX_OK;
+  release(held);
+  held->dir = strdup(dir);
+  code = held->dir != NULL ? check_user(dir, err) : dx_fail_nomem(err);
+  if (code == DX_OK)
+    code = dx_spool_open(dir, &held->spool, err);
+  return code == DX_OK ? take_lock(held, err) : code;
 }
 
 /* Takes ownership of the configuration. If it is invalid (d->wrong), only the
@@ -240,22 +277,15 @@ static enum dx_code start(struct daemon *d, struct dx_config *config,
   enum dx_code code;
   size_t i;
 
-  d->spool_dir = strdup(config->spool_dir);
   d->http = dx_http_new();
-  d->manager.spool = &d->spool;
+  d->manager.spool = &d->held.spool;
   d->manager.http = d->http;
   d->manager.status = &d->status;
   d->manager.stop_fd = d->signal_fd;
-  if (d->spool_dir == NULL || d->http == NULL)
-    code = dx_fail_nomem(err);
-  else
-    code = check_user(d, err);
-  if (code == DX_OK) /* NOLINTNEXTLINE(*-unix.Malloc): stop() frees it */
-    code = dx_spool_open(d->spool_dir, &d->spool, err);
-  if (code == DX_OK)
-    code = take_lock(d, err);
+  code = d->http != NULL ? hold(&d->held, config->spool_dir, err)
+                         : dx_fail_nomem(err);
   if (code == DX_OK) {
-    d->control = control_new(&d->spool, d->started, &ops, err);
+    d->control = control_new(&d->held.spool, d->started, &ops, err);
     code = d->control != NULL ? DX_OK : err->code;
   }
   if (code != DX_OK || d->wrong.code != DX_OK)
@@ -275,7 +305,7 @@ static enum dx_code start(struct daemon *d, struct dx_config *config,
              "<Service %s>: 'Sandbox optional' is set: without seccomp in the "
              "kernel, documents are parsed without a sandbox",
              config->services[i].name);
-  status_start(&d->status, config->status_socket, d->spool_dir, d->config_path);
+  status_start(&d->status, config->status_socket, d->held.dir, d->config_path);
   return manager_start(&d->manager, config, err);
 }
 
@@ -297,7 +327,7 @@ static void sweep(struct daemon *d)
   d->sweep_tries = 0;
   d->sweep_ms = dx_monotonic_ms() + DX_SWEEP_GAP_MS;
   manager_expire(&d->manager);
-  dx_spool_sweep(&d->spool, &what);
+  dx_spool_sweep(&d->held.spool, &what);
 }
 
 /* Performs one turn, and waits for the next event. */
@@ -370,16 +400,12 @@ static void stop(struct daemon *d)
   manager_stop(&d->manager);
   status_stop(&d->status);
   dx_http_free(&d->http);
-  if (d->lock_fd >= 0)
-    (void)close(d->lock_fd);
-  dx_spool_close(&d->spool);
-  free(d->spool_dir);
 }
 
 /* Starts again with each new configuration, as a new process would. */
 static enum dx_code run(struct daemon *d, struct dx_err *err)
 {
-  const struct daemon begin = *d;
+  struct daemon begin = *d;
   struct dx_config *config = NULL;
   struct dx_err ignored;
   enum dx_code code = load_config(d, &config, err);
@@ -399,8 +425,10 @@ static enum dx_code run(struct daemon *d, struct dx_err *err)
       code = loop(d, err);
     stop(d);
     config = d->next;
+    begin.held = d->held;
     *d = begin;
   } while (config != NULL);
+  release(&d->held);
   return code;
 }
 
@@ -411,9 +439,8 @@ static int run_daemon(const char *config_path)
                                 : getenv("NOTIFY_SOCKET") != NULL
                                     ? DX_STARTED_SERVICE
                                     : DX_STARTED_HAND,
-                     .spool = {.dirfd = -1, .history_dirfd = -1},
-                     .status = STATUS_NONE,
-                     .lock_fd = -1};
+                     .held = HELD_NONE,
+                     .status = STATUS_NONE};
   struct dx_err err = {0};
   struct rlimit limit;
   sigset_t set;

@@ -696,6 +696,31 @@ $(ps -o user= -p "${started:-0}")" "1 $owner"
   unset DX_DOCEXTRACTD
 fi
 
+# --- docextractd loads its configuration -------------------------------------
+
+# To clients, a spool that is not locked is one without docextractd.
+start_docextractd
+perl -MFcntl -e '
+  open my $lock, "+<", $ARGV[0] or die;
+  for ($free = 0; ! -e $ARGV[1];) {
+    fcntl($lock, F_GETLK, my $who = pack("s s x![q] q q i x![q]", F_WRLCK)) or
+      die;
+    $free++ if unpack("s", $who) == F_UNLCK;
+  }
+  print $free' "$spool/docextractd.lock" "$dir/reloaded" > "$dir/free" &
+watcher=$!
+loads() { grep -cx ready "$dir/driver.err"; }
+has_loaded() { [ "$(loads)" -gt "$before" ]; }
+for _ in {1..60}; do
+  before=$(loads)
+  kill -HUP "$driver"
+  until_true has_loaded
+done
+touch "$dir/reloaded"
+wait "$watcher"
+is 'the spool stays locked while docextractd loads its configuration' \
+  "$? $(cat "$dir/free")" '0 0'
+
 # --- print jobs by their name, and several jobs -----------------------------
 
 fresh

@@ -163,7 +163,7 @@ command_says() # TEXT STATUS ARGUMENT...
   shift 2
   start_daemon
   dx --verbose "$@" >> "$out" 2>&1
-  is "$text" $? "$status"
+  has "$text" "$? $(tail -n 1 "$out")" "^$status "
 }
 configure
 command_says 'submit' 0 submit --title MARKTITLE MARKFILE.pdf
