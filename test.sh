@@ -200,7 +200,7 @@ quick_tasks()
   } | scripts
 }
 
-# Three at once: thousand and rate measure time, and hardly use the processor.
+# Four at once: thousand and rate measure time, and hardly use the processor.
 # The others use one or two, and get what is left.
 calm='thousand valgrind tidy cases rate large documents'
 calm_tasks()
@@ -258,7 +258,7 @@ task build-sanitized $limit_s bash tests/build/build.sh --inside \
 wait "$one" && wait $! || end # without them the rest makes no sense
 
 echo "== testing ($SECONDS s)"
-run_tasks $((5 * cores / 2)) quick_tasks
+run_tasks $((7 * cores / 2)) quick_tasks
 
 if [ -n "$long" ]; then
   # shellcheck disable=SC2086
@@ -267,8 +267,8 @@ if [ -n "$long" ]; then
   ! in_ci || installed_or_end $program_packages
   limit_s=3300 # .ci/run has 90 minutes, and must be able to say what hangs
   echo "== what takes minutes ($SECONDS s)"
-  run_tasks 3 calm_tasks
-  run_tasks $((5 * cores / 2)) long_tasks
+  run_tasks 4 calm_tasks
+  run_tasks $((7 * cores / 2)) long_tasks
 fi
 task leftovers $limit_s env DX_BUILD="$work/sanitized" \
   bash tests/build/leftovers.sh

@@ -65,6 +65,10 @@ leave_out() # WHAT HOW TO INCLUDE IT
   fi
 }
 
+# Whether file systems can be mounted that nobody else sees.
+may_mount() { unshare --mount true 2> /dev/null; }
+to_mount='as root, not in a chroot'
+
 count_is_good()
 {
   echo "$passed passed, $failed failed"
