@@ -77,9 +77,6 @@ void term_catch(void);
 void term_eof(void); /* from now on, exiting with a failure is allowed */
 bool term_came(void);
 int term_wake_fd(void); /* readable after a SIGTERM */
-/* SIGTERM also shuts down this connection, on which a library blocks;
- * immediately, if SIGTERM was already received. -1: no connection. */
-void term_ends(int fd);
 /* True if cupsd sent a SIGTERM; waits briefly for it, because the SIGTERM of
  * another process may arrive first. */
 bool term_is_from_cupsd(void);

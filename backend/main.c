@@ -159,7 +159,7 @@ static enum dx_code plan(struct backend *b, const struct dx_print_job *before,
   struct dx_print_job now;
   enum dx_code code;
 
-  dx_print_job_ask(b->job_id, b->uuid, b->user, ASK_MS, term_ends, &now);
+  dx_print_job_ask(b->job_id, b->uuid, b->user, ASK_MS, term_came, &now);
   if (term_came())
     return dx_fail(err, DX_E_STOPPED, 0, "stopped");
   if (!dx_print_job_is_known(&now))
@@ -197,7 +197,7 @@ static enum dx_code backend_run(struct backend *b, struct dx_err *err)
   enum dx_code code;
   size_t i;
 
-  dx_print_job_ask(b->job_id, b->uuid, b->user, ASK_MS, term_ends, &before);
+  dx_print_job_ask(b->job_id, b->uuid, b->user, ASK_MS, term_came, &before);
   code = backend_receive(b, err);
   if (code != DX_OK)
     return code;

@@ -9,7 +9,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include "lib/base/clock.h"
@@ -19,7 +18,6 @@
 static volatile sig_atomic_t count;
 static volatile sig_atomic_t after_eof;
 static volatile sig_atomic_t by_cupsd; /* at least one is from cupsd */
-static volatile sig_atomic_t connection = -1;
 static int wake[2] = {-1, -1};
 
 void term_die(void)
@@ -48,8 +46,6 @@ static void on_term(int number, siginfo_t *info, void *context)
   if (count > 1)
     term_die();
   (void)!write(wake[1], "", 1);
-  if (connection >= 0)
-    (void)shutdown(connection, SHUT_RDWR);
   errno = saved;
 }
 
@@ -80,13 +76,6 @@ bool term_came(void)
 int term_wake_fd(void)
 {
   return wake[0];
-}
-
-void term_ends(int fd)
-{
-  connection = fd;
-  if (fd >= 0 && term_came())
-    (void)shutdown(fd, SHUT_RDWR);
 }
 
 /* At shutdown every process gets a SIGTERM, and cupsd's may arrive after the

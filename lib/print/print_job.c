@@ -410,17 +410,25 @@ bool dx_queues_read(const char *bytes, size_t len, dx_queues_each *each,
 
 /* ---- asking, and waiting ---- */
 
+struct patience {
+  int64_t until_ms;
+  bool (*stops)(void); /* NULL: never */
+};
+
 /* libcups restarts its timeout at every step, and calls this each time. */
-static int is_patient(http_t *http, void *until_ms)
+static int is_patient(http_t *http, void *ctx)
 {
+  const struct patience *patience = ctx;
+
   (void)http;
-  return dx_monotonic_ms() < *(const int64_t *)until_ms;
+  return dx_monotonic_ms() < patience->until_ms &&
+         (patience->stops == NULL || !patience->stops());
 }
 
 /* Frees the request. NULL if cupsd does not respond. */
-static ipp_t *ask(ipp_t *request, int timeout_ms, void (*connected)(int fd))
+static ipp_t *ask(ipp_t *request, int timeout_ms, bool (*stops)(void))
 {
-  int64_t until_ms = dx_monotonic_ms() + timeout_ms;
+  struct patience patience = {dx_monotonic_ms() + timeout_ms, stops};
   http_t *http =
       httpConnect2(cupsServer(), ippPort(), NULL, AF_UNSPEC,
                    HTTP_ENCRYPTION_IF_REQUESTED, 1, timeout_ms, NULL);
@@ -430,21 +438,17 @@ static ipp_t *ask(ipp_t *request, int timeout_ms, void (*connected)(int fd))
     ippDelete(request);
     return NULL;
   }
-  httpSetTimeout(http, LOOK_S, is_patient, &until_ms);
-  if (connected != NULL)
-    connected(httpGetFd(http));
+  httpSetTimeout(http, LOOK_S, is_patient, &patience);
   response = cupsDoRequest(http, request, "/");
-  if (connected != NULL)
-    connected(-1);
   httpClose(http);
   return response;
 }
 
 void dx_print_job_ask(const char *cups_id, const char *uuid, const char *user,
-                      int timeout_ms, void (*connected)(int fd),
+                      int timeout_ms, bool (*stops)(void),
                       struct dx_print_job *ret_job)
 {
-  ipp_t *response = ask(request_job(cups_id, user), timeout_ms, connected);
+  ipp_t *response = ask(request_job(cups_id, user), timeout_ms, stops);
 
   read_response(response, uuid, ret_job);
   dx_log(DX_LOG_DEBUG, "cupsd: print job %.20s: %s, %d documents%s%s", cups_id,

@@ -78,12 +78,11 @@ bool dx_print_job_is_known(const struct dx_print_job *job);
 
 /*
  * Asks the cupsd of CUPS_SERVER, or the system's, as `user`, the owner of the
- * job: with JobPrivateValues, cupsd hides the job from others. `connected` (may
- * be NULL) is called with the descriptor of the connection, and with -1 at its
- * end, so that a signal handler can end the wait.
+ * job: with JobPrivateValues, cupsd hides the job from others. The wait also
+ * ends when `stops` (NULL: never) returns true.
  */
 void dx_print_job_ask(const char *cups_id, const char *uuid, const char *user,
-                      int timeout_ms, void (*connected)(int fd),
+                      int timeout_ms, bool (*stops)(void),
                       struct dx_print_job *ret_job);
 
 /* True if a print job waits in this queue or class of queues; a held job does
