@@ -18,19 +18,18 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/mman.h>
+#include <sys/pidfd.h>
 #include <sys/statvfs.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include "lib/base/buf.h"
-#include "lib/base/clock.h"
 #include "lib/base/fs.h"
 #include "lib/base/process.h"
 #include "lib/control/start.h"
 #include "lib/spool/sentence.h"
 
-#define RUN_MS 5000 /* timeout for the output of a program */
-#define RUN_BYTES (1024 * 1024)
+#define RUN_MS 5000 /* timeout for a program */
 #define MIB 1048576
 
 /* "E_NET (transient)" */
@@ -39,36 +38,25 @@ static void report_print_code(enum dx_code code)
   printf("%s (%s)", dx_code_name(code), dx_class_word(dx_class_of(code)));
 }
 
-/* Runs a program, and keeps the beginning of its output until it ends or RUN_MS
- * has passed. False if it cannot be started. */
-static bool report_run_program(const char *const *words,
-                               struct dx_buf *ret_output)
+/* Runs a program until it ends or RUN_MS has passed. Returns its output, which
+ * the caller closes; NULL if it cannot be started. */
+static FILE *report_run_program(const char *const *words)
 {
-  int64_t end_ms = dx_monotonic_ms() + RUN_MS, left_ms = RUN_MS;
+  int fd = memfd_create("output", MFD_CLOEXEC), pid_fd;
   char *const none[] = {NULL};
-  char bytes[4096];
-  int ends[2];
-  ssize_t n = 1;
   pid_t pid;
 
-  if (pipe2(ends, O_CLOEXEC) < 0)
-    return false;
-  if (dx_process_start((char *const *)(uintptr_t)words, none, ends[1], &pid) !=
-      0)
-    pid = -1;
-  (void)close(ends[1]);
-  while (pid > 0 && n > 0 && left_ms > 0 && ret_output->len < RUN_BYTES &&
-         poll(&(struct pollfd){.fd = ends[0], .events = POLLIN}, 1,
-              (int)left_ms) > 0) {
-    n = read(ends[0], bytes, sizeof(bytes));
-    if (n > 0)
-      dx_buf_add(ret_output, bytes, (size_t)n);
-    left_ms = end_ms - dx_monotonic_ms();
+  if (fd < 0 ||
+      dx_process_start((char *const *)(uintptr_t)words, none, fd, &pid) != 0) {
+    (void)close(fd);
+    return NULL;
   }
-  if (pid > 0)
-    dx_process_kill(pid);
-  (void)close(ends[0]);
-  return pid > 0;
+  pid_fd = pidfd_open(pid, 0);
+  (void)poll(&(struct pollfd){.fd = pid_fd, .events = POLLIN}, 1, RUN_MS);
+  dx_process_kill(pid);
+  (void)close(pid_fd);
+  (void)lseek(fd, 0, SEEK_SET);
+  return fdopen(fd, "r");
 }
 
 /* ---- versions ---- */
@@ -77,16 +65,17 @@ static bool report_run_program(const char *const *words,
 static void report_print_program(const char *path, const char *name)
 {
   const char *const words[] = {path, "--version", NULL};
-  struct dx_buf output = {0};
-  bool is_started = report_run_program(words, &output);
-  const char *line = dx_buf_text(&output);
+  FILE *output = report_run_program(words);
+  char line[256] = "";
 
-  if (strncmp(line, name, strlen(name)) == 0)
+  if (output != NULL && fgets(line, sizeof(line), output) != NULL &&
+      strncmp(line, name, strlen(name)) == 0)
     printf("  %.*s\n", (int)strcspn(line, "\n"), line);
   else
     printf("  %s %s\n", name,
-           is_started ? "does not print its version" : "was not found");
-  dx_buf_release(&output);
+           output != NULL ? "does not print its version" : "was not found");
+  if (output != NULL)
+    (void)fclose(output);
 }
 
 static void report_print_versions(void)
@@ -301,6 +290,7 @@ static void report_print_jobs(struct cli *cli, enum dx_code code)
  */
 #define DEFAULT_LOG "/var/log/cups/error_log"
 #define PATH_BYTES 512
+#define LOG_BYTES (1024 * 1024) /* at its end, that are read */
 #define LINES 20
 #define LOG_LINE_BYTES 160
 #define GROUPS 8
@@ -359,14 +349,14 @@ static void report_print_log(FILE *file, const char *const patterns[PATTERNS])
   char line[2048], kept[LINES][LOG_LINE_BYTES]; /* the last ones */
   size_t i, compiled = 0, count = 0;
 
-  if (file == NULL) {
+  if (file == NULL || ungetc(getc(file), file) == EOF) /* or it is empty */
     printf("  its log cannot be read\n");
+  if (file == NULL)
     return;
-  }
   while (compiled < PATTERNS && patterns[compiled] != NULL &&
          regcomp(&expressions[compiled], patterns[compiled], REG_EXTENDED) == 0)
     compiled++;
-  (void)fseeko(file, -RUN_BYTES, SEEK_END); /* fails in a shorter file */
+  (void)fseeko(file, -LOG_BYTES, SEEK_END); /* fails in a shorter file */
   while (fgets(line, sizeof(line), file) != NULL) {
     line[strcspn(line, "\n")] = '\0';
     for (i = 0; i < compiled; i++)
@@ -384,50 +374,42 @@ static void report_print_log(FILE *file, const char *const patterns[PATTERNS])
 
 /* ---- docextractd ---- */
 
-/* Asks the service manager, with the rights of the caller, because only some
- * users can read its journal. docextractd has no unit if it is started on
- * demand. */
-static void report_ask_systemd(struct dx_buf *ret_unit,
-                               struct dx_buf *ret_journal)
-{
-  static const char *const show[] = {
-      "/usr/bin/systemctl",
-      "show",
-      "docextractd",
-      "-p",
-      "LoadState,ActiveState,Result,ExecMainStatus",
-      NULL};
-  static const char *const journal[] = {"/usr/bin/journalctl",
-                                        "-q",
-                                        "--no-pager",
-                                        "-n",
-                                        "1000",
-                                        "-o",
-                                        "short-iso",
-                                        "_SYSTEMD_UNIT=docextractd.service",
-                                        "+",
-                                        "SYSLOG_IDENTIFIER=docextractd",
-                                        NULL};
+/* Both run with the rights of the caller, because only some users can read the
+ * journal. docextractd has no unit if it is started on demand. */
+static const char *const report_unit[] = {
+    "/usr/bin/systemctl",
+    "show",
+    "docextractd",
+    "-p",
+    "LoadState,ActiveState,Result,ExecMainStatus",
+    NULL};
+static const char *const report_journal[] = {
+    "/usr/bin/journalctl",
+    "-q",
+    "--no-pager",
+    "-n",
+    "1000",
+    "-o",
+    "short-iso",
+    "_SYSTEMD_UNIT=docextractd.service",
+    "+",
+    "SYSLOG_IDENTIFIER=docextractd",
+    NULL};
 
-  (void)report_run_program(show, ret_unit);
-  (void)report_run_program(journal, ret_journal);
-}
-
-static void report_print_docextractd(const struct cli *cli, const char *unit,
-                                     struct dx_buf *journal)
+/* Closes the files. */
+static void report_print_docextractd(const struct cli *cli, FILE *unit,
+                                     FILE *journal)
 {
-  size_t len;
+  char line[256];
 
   printf("\ndocextractd\n");
   if (cli->spool.dirfd >= 0)
     printf("  %s\n", cli_docextractd(cli));
-  for (; *unit != '\0'; unit += len + (unit[len] == '\n')) {
-    len = strcspn(unit, "\n");
-    printf("  %.*s\n", (int)len, unit);
-  }
-  report_print_log(journal->len > 0 ? fmemopen(journal->data, journal->len, "r")
-                                    : NULL,
-                   journal_patterns);
+  while (unit != NULL && fgets(line, sizeof(line), unit) != NULL)
+    printf("  %s", line);
+  if (unit != NULL)
+    (void)fclose(unit);
+  report_print_log(journal, journal_patterns);
 }
 
 /* ---- the verb ---- */
@@ -439,8 +421,7 @@ static void report_print_docextractd(const struct cli *cli, const char *unit,
 enum dx_code verb_report(struct cli *cli, struct dx_err *err)
 {
   char log_path[PATH_BYTES] = DEFAULT_LOG, name[32];
-  FILE *log;
-  struct dx_buf unit = {0}, journal = {0};
+  FILE *log, *unit, *journal;
   struct dx_err why, ignored;
   enum dx_code code, spool;
   int fd = -1;
@@ -451,7 +432,8 @@ enum dx_code verb_report(struct cli *cli, struct dx_err *err)
   if (log_path[0] == '/') /* it may be "syslog" */
     fd = open(log_path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   log = fd >= 0 ? fdopen(fd, "r") : NULL;
-  report_ask_systemd(&unit, &journal);
+  unit = report_run_program(report_unit);
+  journal = report_run_program(report_journal);
   code = cli_load(cli, &why);
   spool = code == DX_OK ? cli_become_owner(cli, &ignored) : code;
   if (geteuid() == 0 && dx_user_become(DX_NOBODY, DX_NOBODY, err) != DX_OK)
@@ -466,7 +448,7 @@ enum dx_code verb_report(struct cli *cli, struct dx_err *err)
                                    : "see: docextract config");
   report_print_queues(cli);
   report_print_jobs(cli, spool);
-  report_print_docextractd(cli, dx_buf_text(&unit), &journal);
+  report_print_docextractd(cli, unit, journal);
   if (code == DX_OK) {
     printf("\nDirectories\n");
     report_print_directory("SpoolDir", cli->config->spool_dir);
@@ -479,8 +461,6 @@ enum dx_code verb_report(struct cli *cli, struct dx_err *err)
   }
   printf("\ncupsd\n");
   report_print_log(log, cupsd_patterns);
-  dx_buf_release(&unit);
-  dx_buf_release(&journal);
   return fflush(stdout) == 0 ? DX_OK
                              : dx_fail_sys(err, errno, "write", "output");
 }
