@@ -15,14 +15,13 @@
 
 #include "lib/config/config.h"
 
-#define LINE_BYTES 4096 /* of the file, with its end */
+#define LINE_BYTES 4096 /* of a word or a value, with NUL */
 
 /* The state while a file is read. */
 struct parser {
   const char *path;
   struct dx_config *config;
   struct dx_service *service; /* the open section; NULL outside */
-  bool is_foreign;            /* inside a key, or another type of section */
   int line;
   int mistakes;
   int mistakes_before;           /* the open section */

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "lib/base/fs.h"
+#include "lib/base/utf8.h"
 
 #define FILE_MAX_BYTES 1048576
 #define SERVICES_MAX 100
@@ -159,8 +160,7 @@ static void open_section(struct parser *p, const char *name)
     name = "?";
   p->service = NULL;
   p->mistakes_before = p->mistakes;
-  p->is_foreign = config->service_count == SERVICES_MAX;
-  if (p->is_foreign) {
+  if (config->service_count == SERVICES_MAX) {
     config_bad(p, "more than %d services; remove some", SERVICES_MAX);
     return;
   }
@@ -212,68 +212,48 @@ static void close_section(struct parser *p)
   p->service = NULL;
 }
 
-/* Skips a section of another type, whose lines would all be reported. */
-static void foreign_section(struct parser *p, bool closes)
-{
-  if (closes && p->is_foreign) {
-    p->is_foreign = false;
-  } else if (closes && p->service != NULL) {
-    close_section(p);
-    config_bad(p, "a section ends with </Service>");
-  } else {
-    p->is_foreign = !closes;
-    config_bad(p, "unknown section; use <Service NAME>");
-  }
-}
-
 /* ---- the whole ---- */
+
+/* Notes what no line may contain outside of comments. */
+static bool config_is_text(struct parser *p, const char *text)
+{
+  uint32_t character;
+  size_t len;
+
+  if (strlen(text) >= LINE_BYTES) {
+    config_bad(p, "the line is longer than %d bytes; shorten it",
+               LINE_BYTES - 1);
+    return false;
+  }
+  for (; *text != '\0'; text += len) {
+    len = dx_utf8_char(text, &character);
+    if (len == 0 || (dx_utf8_is_hidden(character) && character != '\t')) {
+      config_bad(p, len == 0 ? "this is not UTF-8; save the file as UTF-8"
+                             : "there is a control character, or a byte order "
+                               "mark; remove it");
+      return false;
+    }
+  }
+  return true;
+}
 
 static void config_read_line(struct parser *p, const char *name, char *value)
 {
-  if (strncmp(name, "-----", 5) == 0) {
-    /* Skip everything between such lines: no message may repeat a key. */
-    p->is_foreign = !p->is_foreign;
-    if (p->is_foreign)
-      config_bad(p, "keys and certificates do not belong here; put them into "
-                    "separate files, and name these with TokenKeyFile and "
-                    "CAFile");
-  } else if (strcasecmp(name, "<Service") == 0 ||
-             strcasecmp(name, "<Service>") == 0) {
+  if (!config_is_text(p, name) || (value != NULL && !config_is_text(p, value)))
+    return;
+  if (strcasecmp(name, "<Service") == 0 || strcasecmp(name, "<Service>") == 0)
     open_section(p, value);
-  } else if (name[0] == '<' &&
-             (p->is_foreign || strcasecmp(name, "</Service>") != 0)) {
-    foreign_section(p, name[1] == '/');
-  } else if (name[0] == '<') {
+  else if (strcasecmp(name, "</Service>") == 0)
     close_section(p);
-  } else if (!p->is_foreign) {
+  else if (name[0] == '<')
+    config_bad(p, "unknown section; use <Service NAME>, and </Service> at its "
+                  "end");
+  else if (strncmp(name, "-----", 5) == 0)
+    config_bad(p, "keys and certificates do not belong here; put them into "
+                  "separate files, and name these with TokenKeyFile and "
+                  "CAFile");
+  else
     read_directive(p, name, value);
-  }
-}
-
-/* Checks that the content is text, with lines that a user may have written. */
-static void check_bytes(struct parser *p, const char *bytes, size_t size)
-{
-  size_t len = 0, i;
-
-  p->line = 1;
-  if (size > 2 && memcmp(bytes, "\xEF\xBB\xBF", 3) == 0)
-    config_bad(p, "there is a byte order mark before the first line; save the "
-                  "file as UTF-8 without one");
-  else if (size > 1 && (memcmp(bytes, "\xFF\xFE", 2) == 0 ||
-                        memcmp(bytes, "\xFE\xFF", 2) == 0))
-    config_bad(p, "the file is UTF-16; save it as UTF-8");
-  for (i = 0; p->mistakes == 0 && i < size; i++) {
-    /* A line may end with CR, LF or both. */
-    p->line += bytes[i] == '\r' ||
-               (bytes[i] == '\n' && (i == 0 || bytes[i - 1] != '\r'));
-    len = bytes[i] == '\n' || bytes[i] == '\r' ? 0 : len + 1;
-    if (bytes[i] == '\0')
-      config_bad(p, "there is a NUL byte; remove it");
-    else if (len > LINE_BYTES - 2)
-      config_bad(p, "the line is longer than %d bytes; shorten it",
-                 LINE_BYTES - 2);
-  }
-  p->line = 0;
 }
 
 /* ---- the file ---- */
@@ -325,11 +305,9 @@ static enum dx_code read_file(struct parser *p, struct dx_err *err)
   dx_buf_puts(text, ""); /* an empty file */
   if (!dx_buf_ok(text))
     return dx_fail_nomem(err);
-  check_bytes(p, text->data, text->len);
-  if (p->mistakes > 0) {
-    *err = p->first;
-    return DX_E_CONFIG;
-  }
+  if (strlen(text->data) < text->len)
+    return dx_fail(err, DX_E_CONFIG, 0,
+                   "there is a NUL byte in '%s'; save it as UTF-8", p->path);
   rest = text->data;
   while ((name = dx_config_next_line(&rest, &p->line, &value)) != NULL)
     config_read_line(p, name, value);

@@ -19,7 +19,6 @@
 #include <unistd.h>
 
 #include "lib/base/user.h"
-#include "lib/base/utf8.h"
 
 #define SOCKET_PATH_MAX 107 /* sun_path, unix(7) */
 
@@ -62,77 +61,6 @@ const char *config_identity(const char *path, const struct stat *st,
     return NULL;
   }
   return text;
-}
-
-/* The problem with the file, program, or directory at a path; NULL if there is
- * none, or if it cannot be determined here. `text` may hold what is returned.
- */
-static const char *what_is_wrong(const struct parser *p,
-                                 const struct dx_directive *row,
-                                 const char *path, char text[DX_ERR_TEXT_BYTES])
-{
-  bool is_program = row->kind == DX_VALUE_COMMAND;
-  char name[DX_USER_BYTES];
-  struct stat st;
-  int e = stat(path, &st) < 0 ? errno : 0;
-
-  if (e == ENOENT || e == ENOTDIR)
-    return "does not exist; create it, or fix the path";
-  if (e == 0 && row->kind == DX_VALUE_DIR_PATH)
-    return S_ISDIR(st.st_mode) ? NULL : "is not a directory; fix the path";
-  if (e == 0 && !S_ISREG(st.st_mode))
-    return "is not a file; fix the path";
-  if (e == 0 && is_program && (st.st_mode & 0111) == 0)
-    return "is not a program; fix the path, or chmod a+x";
-  if (e == 0 &&
-      faccessat(AT_FDCWD, path, is_program ? X_OK : R_OK, AT_EACCESS) < 0)
-    e = errno;
-  if (e != EACCES || !p->notes->is_user)
-    return NULL;
-  dx_user_name_of(geteuid(), name);
-  (void)snprintf(text, DX_ERR_TEXT_BYTES,
-                 "cannot be used by '%s', the user that backends run as; fix "
-                 "the owner or mode of the file, or of a directory above it",
-                 name);
-  return text;
-}
-
-/* The path in a value: of a command, its first word. */
-static void path_of(const struct dx_directive *row, const char *value,
-                    char path[LINE_BYTES])
-{
-  (void)snprintf(path, LINE_BYTES, "%.*s",
-                 row->kind == DX_VALUE_COMMAND ? (int)strcspn(value, " \t")
-                                               : INT_MAX,
-                 value);
-}
-
-/*
- * A missing file of a correct line is not a mistake, but a warning: a key may
- * come from a secret store, and a directory may be on a disk that is not
- * mounted yet. A ResultsDir is created when it is needed, but its parent is
- * not.
- */
-static void look_for(const struct parser *p, const struct dx_directive *row,
-                     const char *value)
-{
-  char path[LINE_BYTES], parent[LINE_BYTES], text[DX_ERR_TEXT_BYTES];
-  const char *wrong;
-  struct stat st;
-
-  if (row->kind != DX_VALUE_DIR_PATH && row->kind != DX_VALUE_FILE_PATH &&
-      row->kind != DX_VALUE_KEY_PATH && row->kind != DX_VALUE_COMMAND)
-    return;
-  path_of(row, value, path);
-  (void)snprintf(parent, sizeof(parent), "%.*s",
-                 (int)(strrchr(path, '/') - path), path);
-  if (row->kind == DX_VALUE_DIR_PATH && row->in_service && parent[0] != '\0' &&
-      stat(path, &st) < 0 && errno == ENOENT && stat(parent, &st) == 0)
-    return;
-  wrong = what_is_wrong(p, row, path, text);
-  if (wrong != NULL)
-    dx_buf_printf(&p->notes->warnings, "%s:%d: %s '%s' %s\n", p->path, p->line,
-                  row->name, path, wrong);
 }
 
 /* ---- one kind after the other ---- */
@@ -187,17 +115,10 @@ static void set_amount(struct parser *p, const struct dx_directive *row,
                        const char *value, void *field)
 {
   double amount = parse_amount(row->kind, value);
-  const char *what =
-      row->kind == DX_VALUE_DURATION
-          ? "a duration; write a number with s, m, h or d, such as"
-      : row->kind == DX_VALUE_SIZE
-          ? "a size; write a whole number with K, M or G, such as"
-      : row->kind == DX_VALUE_COUNT ? "a whole number; write one such as"
-                                    : "a number; write one such as";
 
   if (amount < 0)
-    config_bad(p, "%s '%s' is not %s %s", row->name, value, what,
-               row->fallback);
+    config_bad(p, "%s '%s' is not a %s; write one such as %s", row->name, value,
+               row->type, row->fallback);
   else if (amount < parse_amount(row->kind, row->least) ||
            amount > parse_amount(row->kind, row->most))
     config_bad(p, "%s must be between %s and %s", row->name, row->least,
@@ -241,36 +162,81 @@ static const char *owner_of_others(void)
 /* Checks who owns a secret, and who may read it; and who owns a program,
  * because a user who may change it gets the rights of this process. */
 static void check_owner(struct parser *p, const struct dx_directive *row,
-                        const char *value)
+                        const char *path, const struct stat *st)
 {
-  char path[LINE_BYTES], text[DX_ERR_TEXT_BYTES];
+  char text[DX_ERR_TEXT_BYTES];
   bool is_key = row->kind == DX_VALUE_KEY_PATH;
-  const char *wrong;
-  struct stat st;
+  const char *wrong = config_identity(path, st, owner_of_others(), text);
 
-  path_of(row, value, path);
-  if (stat(path, &st) < 0)
-    return; /* it may come later */
-  wrong = config_identity(path, &st, owner_of_others(), text);
-  if (is_key && !S_ISREG(st.st_mode))
+  if (is_key && !S_ISREG(st->st_mode))
     config_bad(p, "%s '%s' is not a file; fix the path", row->name, path);
   else if (wrong != NULL)
     config_bad(p, "%s", wrong);
-  else if (is_key && (st.st_mode & S_IROTH) != 0)
+  else if (is_key && (st->st_mode & S_IROTH) != 0)
     config_bad(p, "all users may read '%s'; fix it with: chmod o-rwx %s", path,
                path);
-  else if (is_key && dx_user() != NULL && (st.st_mode & S_IRGRP) != 0)
+  else if (is_key && dx_user() != NULL && (st->st_mode & S_IRGRP) != 0)
     config_bad(p,
                "users other than '%s' may read '%s'; fix it with: "
                "chown %s: %s && chmod 600 %s",
                dx_user(), path, dx_user(), path, path);
 }
 
+/*
+ * A missing file of a correct line is not a mistake, but a warning: a key may
+ * come from a secret store, and a directory may be on a disk that is not
+ * mounted yet. A ResultsDir is created when it is needed, but its parent is
+ * not. e: the errno of stat(), or 0.
+ */
+static void warn_of_path(const struct parser *p, const struct dx_directive *row,
+                         const char *path, int e, const struct stat *st)
+{
+  bool is_dir = row->kind == DX_VALUE_DIR_PATH;
+  bool is_program = row->kind == DX_VALUE_COMMAND;
+  int len = (int)(strrchr(path, '/') - path);
+  char parent[LINE_BYTES], name[DX_USER_BYTES];
+  const char *wrong = NULL;
+
+  (void)snprintf(parent, sizeof(parent), "%.*s", len, path);
+  if (e == ENOENT && is_dir && row->in_service && access(parent, F_OK) == 0)
+    return;
+  if (e == ENOENT || e == ENOTDIR)
+    wrong = "does not exist; create it, or fix the path";
+  else if (e == 0 && is_dir && !S_ISDIR(st->st_mode))
+    wrong = "is not a directory; fix the path";
+  else if (e == 0 && !is_dir && !S_ISREG(st->st_mode))
+    wrong = "is not a file; fix the path";
+  else if (e == 0 && is_program && (st->st_mode & 0111) == 0)
+    wrong = "is not a program; fix the path, or chmod a+x";
+  else if (e == 0 && !is_dir &&
+           faccessat(AT_FDCWD, path, is_program ? X_OK : R_OK, AT_EACCESS) < 0)
+    e = errno;
+  if (wrong != NULL)
+    dx_buf_printf(&p->notes->warnings, "%s:%d: %s '%s' %s\n", p->path, p->line,
+                  row->name, path, wrong);
+  if (e != EACCES || !p->notes->is_user)
+    return;
+  dx_user_name_of(geteuid(), name);
+  dx_buf_printf(&p->notes->warnings,
+                "%s:%d: %s '%s' cannot be used by '%s', the user that backends "
+                "run as; fix the owner or mode of the file, or of a directory "
+                "above it\n",
+                p->path, p->line, row->name, path, name);
+}
+
 static void set_path(struct parser *p, const struct dx_directive *row,
                      const char *value, const char **field)
 {
-  int before = p->mistakes;
+  int e, before = p->mistakes;
+  char path[LINE_BYTES];
+  struct stat st;
 
+  /* Of a command, its first word. */
+  (void)snprintf(path, sizeof(path), "%.*s",
+                 row->kind == DX_VALUE_COMMAND ? (int)strcspn(value, " \t")
+                                               : INT_MAX,
+                 value);
+  e = stat(path, &st) < 0 ? errno : 0;
   if (value[0] != '/' && row->kind == DX_VALUE_KEY_PATH)
     config_bad(p,
                "%s must be the absolute path of a file; the secret itself does "
@@ -285,10 +251,14 @@ static void set_path(struct parser *p, const struct dx_directive *row,
   else if (row->kind == DX_VALUE_SOCKET_PATH && strlen(value) > SOCKET_PATH_MAX)
     config_bad(p, "%s must be at most %d characters long", row->name,
                SOCKET_PATH_MAX);
-  else if (row->kind == DX_VALUE_KEY_PATH || row->kind == DX_VALUE_COMMAND)
-    check_owner(p, row, value);
-  if (p->mistakes == before)
-    *field = value;
+  else if (e == 0 &&
+           (row->kind == DX_VALUE_KEY_PATH || row->kind == DX_VALUE_COMMAND))
+    check_owner(p, row, path, &st);
+  if (p->mistakes > before)
+    return;
+  *field = value;
+  if (p->notes != NULL && p->line > 0 && row->kind != DX_VALUE_SOCKET_PATH)
+    warn_of_path(p, row, path, e, &st);
 }
 
 bool dx_host_is_loopback(const char *host)
@@ -500,27 +470,6 @@ struct dx_lines *config_lines_of(const struct parser *p)
   return p->service != NULL ? &p->service->lines : &p->config->lines;
 }
 
-/* Notes what no value may contain. */
-static void check_text(struct parser *p, const struct dx_directive *row,
-                       const char *value)
-{
-  uint32_t character;
-  size_t len;
-
-  for (; *value != '\0'; value += len) {
-    len = dx_utf8_char(value, &character);
-    if (len == 0) {
-      config_bad(p, "%s is not UTF-8; save the file as UTF-8", row->name);
-      return;
-    }
-    if (dx_utf8_is_control(character) && character != '\t') {
-      config_bad(p, "there is a control character after %s; remove it",
-                 row->name);
-      return;
-    }
-  }
-}
-
 void config_take_value(struct parser *p, const struct dx_directive *row,
                        char *value)
 {
@@ -539,14 +488,9 @@ void config_take_value(struct parser *p, const struct dx_directive *row,
   else if (is_quoted(value))
     config_bad(p, "%s takes its value without quotes", row->name);
   else
-    check_text(p, row, value);
-  if (p->mistakes == before)
     set_value(p, row, value);
-  if (p->mistakes > before)
-    return;
-  config_lines_of(p)->text[row - dx_directive(0)] = value;
-  if (p->notes != NULL)
-    look_for(p, row, value);
+  if (p->mistakes == before)
+    config_lines_of(p)->text[row - dx_directive(0)] = value;
 }
 
 /* Numbers and durations come from the rows themselves. */
