@@ -3,15 +3,12 @@
  */
 #include "lib/spool/filename.h"
 
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
 #include "lib/base/utf8.h"
 #include "lib/print/mime.h"
-
-#define REPLACEMENT "\xEF\xBF\xBD" /* U+FFFD */
 
 /* Extensions of documents that are printed. Any other is part of the title:
  * "Dr. Smith" has none. */
@@ -21,36 +18,16 @@ static const char *const extensions[] = {
     ".log", ".md",  ".htm",  ".html", ".xml", ".rtf",  ".odt",  ".ods",
     ".odp", ".odg", ".doc",  ".docx", ".xls", ".xlsx", ".ppt",  ".pptx"};
 
-/* Appends all of the bytes, or none if they do not fit. */
-static void add(char *name, size_t *len, size_t room, const char *bytes,
-                size_t count)
+/* The title with its characters made safe. */
+static void copy_safe(const char *title, char *name, size_t size)
 {
-  if (*len + count > room)
-    return;
-  memcpy(name + *len, bytes, count);
-  *len += count;
-}
-
-/* The title with its characters made safe, at most `room` bytes. */
-static size_t copy_safe(const char *title, char *name, size_t room)
-{
-  size_t len = 0;
-  uint32_t c;
-
-  while (*title != '\0' && len < room) {
-    size_t count = dx_utf8_char(title, &c);
-
-    if (count == 0)
-      add(name, &len, room, REPLACEMENT, sizeof(REPLACEMENT) - 1);
-    else if (c == '/' || c == '\\')
-      add(name, &len, room, "-", 1);
-    else if (dx_utf8_is_control(c))
-      add(name, &len, room, " ", 1);
-    else
-      add(name, &len, room, title, count);
-    title += count > 0 ? count : 1;
-  }
-  return len;
+  dx_utf8_copy(name, size, title);
+  dx_utf8_make_valid(name); /* '?' is not valid everywhere, either */
+  for (; *name != '\0'; name++)
+    if (*name == '/' || *name == '\\')
+      *name = '-';
+    else if (*name == '?')
+      *name = ' ';
 }
 
 /* The length of the name's extension; 0 if it has none that is known. */
@@ -95,8 +72,10 @@ void dx_filename_from_title(const char *title, const char *type,
   const char *extension = extension_of(type);
   char safe[4 * DX_NAME_BYTES]; /* an extension may follow the cut */
   char *stem = safe;
-  size_t cut, len = copy_safe(title, safe, sizeof(safe) - 1);
+  size_t cut, len;
 
+  copy_safe(title, safe, sizeof(safe));
+  len = strlen(safe);
   do { /* trailing blanks and extensions */
     while (len > 0 && safe[len - 1] == ' ')
       len--;

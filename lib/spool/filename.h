@@ -13,10 +13,10 @@
 #include "lib/print/bundle.h"
 
 /*
- * Makes a name from the title: slashes become '-', control characters ' ',
- * bytes that are not UTF-8 U+FFFD. A known extension is replaced by that of
- * `type`, since the document was converted. At most 255 bytes, truncated at a
- * character; "document" if nothing is left.
+ * Makes a name from the title: slashes become '-'; question marks, control
+ * characters, and bytes that are not UTF-8 become ' '. A known extension is
+ * replaced by that of `type`, since the document was converted. At most 255
+ * bytes, truncated at a character; "document" if nothing is left.
  */
 void dx_filename_from_title(const char *title, const char *type,
                             char name[DX_NAME_BYTES]);
