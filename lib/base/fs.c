@@ -298,8 +298,8 @@ static ssize_t read_piece(int fd, char bytes[PIECE_BYTES])
   return n;
 }
 
-/* Copies all bytes, or only reads them if `to` is NULL; if a checksum is given,
- * it must match. */
+/* Copies all bytes, or only reads them if `to` has no file; their checksum must
+ * match. */
 static enum dx_code copy_bytes(int from, const char *name,
                                const struct dx_temp *to, const char *sha256,
                                struct dx_err *err)
@@ -313,12 +313,12 @@ static enum dx_code copy_bytes(int from, const char *name,
     n = read_piece(from, piece);
     if (n < 0)
       code = dx_fs_fail(err, errno, "read", from, name);
-    else if (to != NULL)
+    else if (to->fd >= 0)
       code = dx_fs_write_all(to->fd, piece, (size_t)n, to->name, err);
     if (code == DX_OK)
       dx_sha256_add(sha, piece, (size_t)n);
   }
-  if (code == DX_OK && sha256 != NULL) {
+  if (code == DX_OK) {
     dx_sha256_end(sha, sum);
     if (strcmp(sum, sha256) != 0)
       code = dx_fail(err, DX_E_DAMAGED, 0, "checksum of '%s' is wrong", name);
@@ -348,35 +348,23 @@ static int open_file(int dirfd, const char *name, enum dx_code *ret_code,
   return -1;
 }
 
-enum dx_code dx_fs_check_sum(int dirfd, const char *name, const char *sha256,
-                             struct dx_err *err)
-{
-  enum dx_code code;
-  int fd = open_file(dirfd, name, &code, err);
-
-  if (fd < 0)
-    return code;
-  code = copy_bytes(fd, name, NULL, sha256, err);
-  (void)close(fd);
-  return code;
-}
-
 enum dx_code dx_fs_copy(int from_dirfd, const char *from, int to_dirfd,
                         const char *to, mode_t mode, const char *sha256,
                         struct dx_err *err)
 {
   struct dx_temp temp = DX_TEMP_NONE;
-  enum dx_code code;
+  enum dx_code code = DX_OK;
   int fd = open_file(from_dirfd, from, &code, err);
 
   if (fd < 0)
     return code;
-  code = dx_temp_begin(&temp, to_dirfd, to, err);
+  if (to != NULL)
+    code = dx_temp_begin(&temp, to_dirfd, to, err);
   if (code == DX_OK)
     code = copy_bytes(fd, from, &temp, sha256, err);
-  if (code == DX_OK)
+  if (code == DX_OK && to != NULL)
     code = dx_temp_publish(&temp, mode, DX_PUBLISH_NEW, err);
-  if (code == DX_OK)
+  if (code == DX_OK && to != NULL)
     code = dx_fs_sync_name(to_dirfd, to, err);
   dx_temp_discard(&temp);
   (void)close(fd);

@@ -121,18 +121,13 @@ enum dx_code dx_fs_write(int dirfd, const char *name, const void *bytes,
 
 /*
  * Copies the whole file from_dirfd/from to the new file to_dirfd/to, like
- * dx_fs_write(), and fsyncs the directory. If sha256 (64 hex digits) is not
- * NULL, the bytes read must have that checksum; else E_DAMAGED, and nothing is
- * written.
+ * dx_fs_write(), and fsyncs the directory; with NULL as `to`, only checks it.
+ * E_DAMAGED, and nothing is written, if it is not a regular file with this
+ * checksum (64 hex digits).
  */
 enum dx_code dx_fs_copy(int from_dirfd, const char *from, int to_dirfd,
                         const char *to, mode_t mode, const char *sha256,
                         struct dx_err *err) DX_MUST_USE;
-
-/* Checks that a file has this checksum; E_DAMAGED if it has not, or is not a
- * regular file. */
-enum dx_code dx_fs_check_sum(int dirfd, const char *name, const char *sha256,
-                             struct dx_err *err) DX_MUST_USE;
 
 /* Reads a whole regular file of at most `limit` bytes; E_DAMAGED if longer.
  * Appends to ret_content, which the caller releases. If dirfd is AT_FDCWD,

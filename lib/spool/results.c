@@ -198,7 +198,7 @@ static enum dx_code deliver(const struct dx_submission *sub, size_t index,
   if (code != DX_OK)
     return code;
   if (is_there) { /* before a crash, or from a service with the same ids */
-    code = dx_fs_check_sum(dirfd, name, sha256, err);
+    code = dx_fs_copy(dirfd, name, -1, NULL, 0, sha256, err);
     if (code == DX_OK)
       return dx_fs_sync_name(dirfd, name, err);
     if (code == DX_E_DAMAGED)
