@@ -144,7 +144,7 @@ static void set_answer(struct question *q, enum dx_answer answer)
 
 static void move_on(struct question *q);
 static void on_shared(void *ctx, const struct dx_http_response *response);
-static void add_job(void *ctx, const struct dx_listed_job *job);
+static void add_job(void *ctx, const struct dx_print_job *job);
 
 /* NULL when out of memory. */
 static struct shared *shared_of(struct cupsd *cupsd, enum kind kind,
@@ -178,7 +178,7 @@ static void forget_jobs(struct shared *s)
   s->jobs = NULL;
 }
 
-static void add_job(void *ctx, const struct dx_listed_job *job)
+static void add_job(void *ctx, const struct dx_print_job *job)
 {
   struct shared *s = ctx;
   struct listed *jobs = NULL;

@@ -78,7 +78,7 @@ static bool transfers_is_done(struct transfers *t,
            transfers_is_stored(t, job->key)));
 }
 
-static void transfers_see(void *ctx, const struct dx_listed_job *listed)
+static void transfers_see(void *ctx, const struct dx_print_job *listed)
 {
   struct transfers *t = ctx;
   const struct our_queue *queue = t->queues, *end = queue + t->queue_count;

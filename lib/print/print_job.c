@@ -227,7 +227,7 @@ static enum dx_print_phase phase_of(int state, bool is_incoming)
 
 /* Reads the attributes of one job, in any order; false at the end. */
 static bool next_job(ipp_t *response, ipp_attribute_t **at,
-                     struct dx_listed_job *job)
+                     struct dx_print_job *job)
 {
   ipp_attribute_t *a = *at, *actual = NULL;
   bool is_preserved = false, is_incoming = false, has_end = false;
@@ -286,35 +286,35 @@ static void read_response(ipp_t *response, const char *uuid,
       response != NULL ? ippGetStatusCode(response) : IPP_STATUS_OK;
   bool ok = print_job_is_ok(response);
   ipp_attribute_t *at = ok ? ippFirstAttribute(response) : NULL;
-  struct dx_listed_job job;
+  struct dx_print_job job;
+  enum dx_answer answer;
 
-  *ret_job = (struct dx_print_job){.answer = DX_ANSWER_NONE};
   (void)next_job(response, &at, &job); /* its id is not requested */
-  if (status == IPP_STATUS_ERROR_NOT_FOUND) {
-    ret_job->answer = DX_ANSWER_UNKNOWN;
-  } else if (status == IPP_STATUS_ERROR_FORBIDDEN ||
-             status == IPP_STATUS_ERROR_NOT_AUTHENTICATED ||
-             status == IPP_STATUS_ERROR_NOT_AUTHORIZED) {
-    ret_job->answer = DX_ANSWER_HIDDEN;
-  } else if (ok && (job.uuid == NULL || job.time_at_creation == 0 ||
-                    job.state == 0)) {
-    ret_job->answer = DX_ANSWER_HIDDEN;
-  } else if (ok && (uuid == NULL || strcmp(job.uuid, uuid) != 0)) {
-    ret_job->answer = DX_ANSWER_UNKNOWN; /* another job has this id */
-  } else if (ok) {
-    ret_job->answer =
+  if (status == IPP_STATUS_ERROR_NOT_FOUND)
+    answer = DX_ANSWER_UNKNOWN;
+  else if (status == IPP_STATUS_ERROR_FORBIDDEN ||
+           status == IPP_STATUS_ERROR_NOT_AUTHENTICATED ||
+           status == IPP_STATUS_ERROR_NOT_AUTHORIZED)
+    answer = DX_ANSWER_HIDDEN;
+  else if (!ok)
+    answer = DX_ANSWER_NONE;
+  else if (job.uuid == NULL || job.time_at_creation == 0 || job.state == 0)
+    answer = DX_ANSWER_HIDDEN;
+  else if (uuid == NULL || strcmp(job.uuid, uuid) != 0)
+    answer = DX_ANSWER_UNKNOWN; /* another job has this id */
+  else
+    answer =
         job.state == IPP_JSTATE_PENDING || job.state == IPP_JSTATE_PROCESSING
             ? DX_ANSWER_ACTIVE
         : job.state == IPP_JSTATE_HELD || job.state == IPP_JSTATE_STOPPED
             ? DX_ANSWER_HELD
         : job.state == IPP_JSTATE_CANCELED ? DX_ANSWER_CANCELED
                                            : DX_ANSWER_OVER;
-    ret_job->time_at_creation = job.time_at_creation;
-    ret_job->documents = job.documents;
-    ret_job->filter_failed = job.filter_failed;
-    memcpy(ret_job->queue, job.queue, sizeof(job.queue));
-    ret_job->is_class = job.is_class;
-  }
+  job.answer = answer;
+  if (!dx_print_job_is_known(&job)) /* the rest is about another job */
+    job = (struct dx_print_job){.answer = answer};
+  job.uuid = NULL; /* of the response */
+  *ret_job = job;
 }
 
 void dx_print_job_read(const char *bytes, size_t len, const char *uuid,
@@ -332,7 +332,7 @@ bool dx_print_jobs_read(const char *bytes, size_t len, dx_print_jobs_each *each,
   ipp_t *response = print_job_of_bytes(bytes, len);
   bool ok = print_job_is_ok(response);
   ipp_attribute_t *at = ok ? ippFirstAttribute(response) : NULL;
-  struct dx_listed_job job;
+  struct dx_print_job job;
 
   while (next_job(response, &at, &job)) {
     if (job.id > *last_id)

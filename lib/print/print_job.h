@@ -63,10 +63,28 @@ enum dx_answer dx_answer_by_word(const char *word);
 
 #define DX_QUEUE_BYTES 128 /* cupsd accepts names of up to 127 */
 
+enum dx_print_phase {
+  DX_PRINT_INCOMING,  /* documents are still to come */
+  DX_PRINT_TIMED_OUT, /* to be started without them */
+  DX_PRINT_WAITING,   /* pending or held */
+  DX_PRINT_ACTIVE,
+  DX_PRINT_CANCELED,
+  DX_PRINT_ENDED,  /* completed or aborted */
+  DX_PRINT_UNKNOWN /* not listed; never in a list */
+};
+
+/* A print job, as far as cupsd reports it. */
 struct dx_print_job {
-  enum dx_answer answer;
+  enum dx_answer answer; /* not in a list */
+  int id;                /* in a list */
+  const char *uuid;      /* in a list, until `each` returns; NULL: hidden */
+  int state;             /* ipp_jstate_t; 0: hidden */
+  enum dx_print_phase phase;
+  bool may_run_again; /* it is not over, or can be printed again; true if that
+                         is hidden */
   bool filter_failed; /* in this run, for any document */
-  int documents;      /* job sheets included; 0: not reported */
+  int documents; /* that have arrived; in a list without, else with the job
+                    sheet at the end; 0: not reported */
   int64_t time_at_creation;
   char queue[DX_QUEUE_BYTES]; /* "": not reported. For a class, the member that
                                  got the job, if any */
@@ -117,37 +135,13 @@ bool dx_queue_request(const char *queue, struct dx_buf *bytes);
 bool dx_queues_read(const char *bytes, size_t len, dx_queues_each *each,
                     void *ctx, int *ret_timeout_s);
 
-enum dx_print_phase {
-  DX_PRINT_INCOMING,  /* documents are still to come */
-  DX_PRINT_TIMED_OUT, /* to be started without them */
-  DX_PRINT_WAITING,   /* pending or held */
-  DX_PRINT_ACTIVE,
-  DX_PRINT_CANCELED,
-  DX_PRINT_ENDED,  /* completed or aborted */
-  DX_PRINT_UNKNOWN /* not listed; never in a list */
-};
-
-struct dx_listed_job {
-  int id;
-  const char *uuid;   /* NULL: hidden; valid until `each` returns */
-  bool may_run_again; /* it is not over, or can be printed again; true if that
-                         is hidden */
-  int state;          /* ipp_jstate_t; 0: hidden */
-  enum dx_print_phase phase;
-  int documents; /* that have arrived, without the job sheet at the end */
-  int64_t time_at_creation;
-  char queue[DX_QUEUE_BYTES]; /* as in struct dx_print_job */
-  bool is_class;
-  bool filter_failed;
-};
-
 /* The print jobs of cupsd, from a job id on. Of all, cupsd lists at most 500 at
  * once, by id; those that are not over are sorted by priority. */
 bool dx_print_jobs_request(bool all, int from, struct dx_buf *bytes);
 
 /* Calls `each` for every job, and raises *last_id to the greatest id. False if
  * the response is not a whole list. */
-typedef void dx_print_jobs_each(void *ctx, const struct dx_listed_job *job);
+typedef void dx_print_jobs_each(void *ctx, const struct dx_print_job *job);
 bool dx_print_jobs_read(const char *bytes, size_t len, dx_print_jobs_each *each,
                         void *ctx, int *last_id);
 

@@ -87,7 +87,7 @@ struct ipp_seen {
   char text[256];
 };
 
-static inline void ipp_see(void *ctx, const struct dx_listed_job *job)
+static inline void ipp_see(void *ctx, const struct dx_print_job *job)
 {
   struct ipp_seen *seen = ctx;
   size_t len = strlen(seen->text);

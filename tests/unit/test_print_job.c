@@ -100,7 +100,7 @@ static void other_job_with_the_same_number_is_not_the_job(void **state)
                    DX_ANSWER_NONE);
 }
 
-static void count_one(void *n, const struct dx_listed_job *job)
+static void count_one(void *n, const struct dx_print_job *job)
 {
   (void)job;
   ++*(int *)n;
@@ -158,9 +158,9 @@ static void list_shows_which_jobs_may_run_again(void **state)
   dx_buf_release(&bytes);
 }
 
-static struct dx_listed_job listed_copy;
+static struct dx_print_job listed_copy;
 
-static void keep_one(void *ctx, const struct dx_listed_job *job)
+static void keep_one(void *ctx, const struct dx_print_job *job)
 {
   (void)ctx;
   listed_copy = *job;
