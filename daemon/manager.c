@@ -478,7 +478,7 @@ void manager_expire(struct manager *manager)
            "job %s: expired, its documents are removed; it was not finished "
            "within KeepUnfinished",
            job->key);
-    dx_job_expire(job);
+    dx_job_end(job, DX_EV_EXPIRE);
     if (!managed->is_over)
       dx_engine_wake(manager->engine, job);
     else if (dx_engine_remove(manager->engine, job) == DX_OK)

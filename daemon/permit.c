@@ -144,7 +144,7 @@ void permit_learn(struct manager *manager, struct managed *managed,
   if (permission == DX_MAY_CANCEL && !use_other(managed)) {
     dx_log(DX_LOG_INFO, "job %s: canceled with its print job",
            managed->job->key);
-    dx_job_cancel(managed->job);
+    dx_job_end(managed->job, DX_EV_CANCEL);
     dx_job_set_message(managed->job, DX_OK, "", 0);
   }
   dx_engine_wake(manager->engine, managed->job);

@@ -46,7 +46,7 @@ static void expire(const struct dx_sweep *sweep, struct dx_job *job,
   size_t i;
 
   job->has_hook = service->on_result != NULL;
-  dx_job_expire(job);
+  dx_job_end(job, DX_EV_EXPIRE);
   for (i = 0; i < job->submission_count; i++)
     if (job->submissions[i].state == DX_ST_EXPIRED)
       log_failure(

@@ -214,7 +214,7 @@ static enum dx_code verb_cancel(struct session *session, const char *key,
                    print_job, print_job);
   }
   session->waits = managed;
-  dx_job_cancel(managed->job);
+  dx_job_end(managed->job, DX_EV_CANCEL);
   dx_job_set_message(managed->job, DX_OK, "", 0);
   if (is_stored) {
     attend_picked_up(manager, managed);

@@ -67,7 +67,7 @@ bool engine_may_send(struct dx_engine *engine, struct dx_submission *sub)
   case DX_MAY_SEND:
     return true;
   case DX_MAY_CANCEL:
-    dx_job_cancel(job);
+    dx_job_end(job, DX_EV_CANCEL);
     return false;
   default: /* calls in progress continue */
     job->drive->ask_ms = dx_monotonic_ms() + DX_ASK_AGAIN_MS;

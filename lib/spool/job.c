@@ -384,25 +384,16 @@ void dx_submission_end(struct dx_submission *sub, enum dx_event event,
   dx_utf8_copy(sub->reason, sizeof(sub->reason), reason);
 }
 
-static void end_all(struct dx_job *job, enum dx_event event, enum dx_code code,
-                    const char *reason)
+void dx_job_end(struct dx_job *job, enum dx_event event)
 {
+  bool cancels = event == DX_EV_CANCEL;
   size_t i;
 
   for (i = 0; i < job->submission_count; i++)
     if (!dx_state_is_settled(job->submissions[i].state))
-      dx_submission_end(&job->submissions[i], event, code, reason);
-}
-
-void dx_job_cancel(struct dx_job *job)
-{
-  end_all(job, DX_EV_CANCEL, DX_E_CANCELED, "canceled");
-}
-
-void dx_job_expire(struct dx_job *job)
-{
-  end_all(job, DX_EV_EXPIRE, DX_E_OVERDUE,
-          "it was not finished within KeepUnfinished");
+      dx_submission_end(
+          &job->submissions[i], event, cancels ? DX_E_CANCELED : DX_E_OVERDUE,
+          cancels ? "canceled" : "it was not finished within KeepUnfinished");
 }
 
 /* True if there was a text. */

@@ -223,12 +223,10 @@ void dx_submission_call_hook(struct dx_submission *sub);
 void dx_submission_end(struct dx_submission *sub, enum dx_event event,
                        enum dx_code code, const char *reason);
 
-/* Cancels all submissions that are not settled, on request of a user. The
- * service keeps its data; nothing more is fetched. */
-void dx_job_cancel(struct dx_job *job);
-
-/* Expires all submissions that are not settled, after KeepUnfinished. */
-void dx_job_expire(struct dx_job *job);
+/* Ends all submissions that are not settled: CANCEL, on request of a user, or
+ * EXPIRE, after KeepUnfinished. The service keeps its data; nothing more is
+ * fetched. */
+void dx_job_end(struct dx_job *job, enum dx_event event);
 
 /* Removes personal data from a finished job: names, titles, texts. Its outcome
  * and the checksums of its documents remain. False if it contained none. */

@@ -77,7 +77,7 @@ static void use(struct dx_job *job)
 
   for (i = 0; i < job->submission_count; i++)
     (void)!dx_submission_retry(&job->submissions[i], NULL);
-  dx_job_cancel(job);
+  dx_job_end(job, DX_EV_CANCEL);
   HOLDS(dx_job_is_final(job));
   check_job(job);
 }

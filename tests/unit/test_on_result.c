@@ -193,7 +193,7 @@ static void end_job(const char *key, bool fails)
     dx_submission_end(&job->submissions[1], DX_EV_FAIL, DX_E_FAILED, "why");
   job->has_hook = false; /* for what the engine does not end */
   if (!fails)
-    dx_job_cancel(job);
+    dx_job_end(job, DX_EV_CANCEL);
   assert_int_equal(dx_manifest_deliver(&job->submissions[0], results, &err),
                    DX_OK);
   assert_int_equal(dx_spool_commit(&spool, job, &err), DX_OK);

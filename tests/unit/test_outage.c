@@ -838,7 +838,7 @@ static void job_without_a_section_can_be_canceled(void **state)
   (void)state;
   fixture.service_count = 0;
   assert_int_equal(fixture_attend(&err), DX_E_CONFIG);
-  dx_job_cancel(fixture.jobs[0]);
+  dx_job_end(fixture.jobs[0], DX_EV_CANCEL);
   assert_int_equal(fixture_drive_to_end(), DX_E_CANCELED);
 }
 

@@ -446,7 +446,7 @@ static void canceled_submission_is_final(void **state)
   (void)state;
   complete("S", "C");
   sub->state = DX_ST_PROCESSING;
-  dx_job_cancel(job);
+  dx_job_end(job, DX_EV_CANCEL);
   json = manifest();
   assert_text(json, "outcome", "failed");
   assert_flag(json, "final", true);

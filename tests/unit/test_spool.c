@@ -543,7 +543,7 @@ static void finished_job_is_moved_and_still_found(void **state)
   assert_int_equal(dx_job_save(job, &err), DX_OK);
   assert_int_equal(dx_spool_settle(&spool, job, &err), DX_OK);
   assert_int_equal(entries("finished"), 0); /* one was refused */
-  dx_job_cancel(job);
+  dx_job_end(job, DX_EV_CANCEL);
   assert_int_equal(dx_job_save(job, &err), DX_OK);
   assert_int_equal(dx_spool_settle(&spool, job, &err), DX_OK);
   assert_int_equal(entries("jobs"), 0);
@@ -562,7 +562,7 @@ static void incomplete_journal_of_a_finished_job_is_removed(void **state)
   int fd;
 
   (void)state;
-  dx_job_cancel(job);
+  dx_job_end(job, DX_EV_CANCEL);
   assert_int_equal(dx_job_save(job, &err), DX_OK);
   assert_int_equal(dx_spool_settle(&spool, job, &err), DX_OK);
   fd = openat(job->dirfd, ".job.json.0123456789abcdef", O_WRONLY | O_CREAT,
@@ -581,7 +581,7 @@ static void documents_stay_as_long_as_the_journal_needs_them(void **state)
   struct dx_job *job = pick_up("D", false);
 
   (void)state;
-  dx_job_cancel(job);
+  dx_job_end(job, DX_EV_CANCEL);
   fatal_errno = ENOSPC;
   fatal_step = 1;
   assert_int_equal(dx_job_save(job, &err), DX_E_SPACE);
@@ -597,7 +597,7 @@ static void settle_one(void)
 {
   struct dx_job *job = load();
 
-  dx_job_cancel(job);
+  dx_job_end(job, DX_EV_CANCEL);
   assert_int_equal(dx_job_save(job, &err), DX_OK);
   assert_int_equal(dx_spool_settle(&spool, job, &err), DX_OK);
 }
@@ -1071,7 +1071,7 @@ static void job_that_needs_a_decision_reports_it(void **state)
   assert_string_equal(dx_job_status(job), "stored"); /* the least advanced */
   job->print.undecided = true;
   assert_string_equal(dx_job_status(job), "undecided");
-  dx_job_cancel(job);
+  dx_job_end(job, DX_EV_CANCEL);
   assert_string_equal(dx_job_status(job), "canceled");
   dx_spool_discard(&spool, &job);
 }
@@ -1372,7 +1372,7 @@ static void retry_of_an_expired_submission_polls_its_source(void **state)
 
   (void)state;
   bring(sub, 'u');
-  dx_job_expire(job);
+  dx_job_end(job, DX_EV_EXPIRE);
   assert_int_equal(sub->state, DX_ST_EXPIRED);
   assert_true(dx_submission_needs_verify(sub));
   assert_int_equal(dx_submission_retry(sub, &err), DX_OK);
@@ -1389,7 +1389,7 @@ static void retry_of_a_canceled_submission_does_not_poll(void **state)
   (void)state;
   bring(sub, 'u');
   assert_false(dx_submission_needs_verify(sub));
-  dx_job_cancel(job);
+  dx_job_end(job, DX_EV_CANCEL);
   assert_false(dx_submission_needs_verify(sub));
   assert_int_equal(dx_submission_retry(sub, &err), DX_OK);
   assert_int_equal(sub->state, DX_ST_STORED);
