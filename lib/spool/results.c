@@ -86,22 +86,14 @@ char *dx_result_name(const char *source_id, const char *case_id)
   return dx_buf_take(&name);
 }
 
-/* The id in the name of a manifest without a source. */
-static char *sourceless_name(const struct dx_submission *sub)
+char *dx_manifest_name(const struct dx_submission *sub, const char *source_id)
 {
   struct dx_buf name = {0};
 
-  dx_buf_printf(&name, "%s-%zu.job.json", sub->job->key, sub->number);
-  return dx_buf_take(&name);
-}
-
-char *dx_manifest_name(const struct dx_submission *sub)
-{
-  struct dx_buf name = {0};
-
-  if (sub->source_id == NULL)
-    return sourceless_name(sub);
-  add_id(&name, sub->source_id);
+  if (source_id != NULL)
+    add_id(&name, source_id);
+  else
+    dx_buf_printf(&name, "%s-%zu", sub->job->key, sub->number);
   dx_buf_puts(&name, ".job.json");
   return dx_buf_take(&name);
 }
@@ -327,19 +319,20 @@ static bool manifest_is_of(const struct dx_job *job, int dirfd,
  * keys are unique. */
 static char *name_there(const struct dx_submission *sub, int dirfd)
 {
-  char *name = dx_manifest_name(sub);
+  char *name = dx_manifest_name(sub, sub->source_id);
 
   if (name == NULL || sub->source_id == NULL || !has_our_file(dirfd, name) ||
       manifest_is_of(sub->job, dirfd, name))
     return name;
   free(name);
-  return sourceless_name(sub);
+  return dx_manifest_name(sub, NULL);
 }
 
 enum dx_code dx_manifest_deliver(const struct dx_submission *sub,
                                  const char *results_dir, struct dx_err *err)
 {
-  char *text = dx_manifest_text(sub), *sourceless = sourceless_name(sub);
+  char *text = dx_manifest_text(sub);
+  char *sourceless = dx_manifest_name(sub, NULL);
   int dirfd = dx_fs_open_dir(AT_FDCWD, results_dir, err);
   char *name = dirfd >= 0 ? name_there(sub, dirfd) : NULL;
   bool is_there = false;

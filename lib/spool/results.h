@@ -24,7 +24,7 @@
  * "Results"). The caller frees; NULL when out of memory.
  */
 char *dx_result_name(const char *source_id, const char *case_id);
-char *dx_manifest_name(const struct dx_submission *sub);
+char *dx_manifest_name(const struct dx_submission *sub, const char *source_id);
 
 /* The JSON text of a manifest (docextract-results(5)); the caller frees it;
  * NULL when out of memory. It depends only on the journal, not on the time, so

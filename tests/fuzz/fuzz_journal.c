@@ -32,7 +32,7 @@ static struct dx_job *load(void)
 
 static void check_names(const struct dx_submission *sub)
 {
-  char *name = dx_manifest_name(sub);
+  char *name = dx_manifest_name(sub, sub->source_id);
   char *text = dx_manifest_text(sub);
   size_t i;
 

@@ -104,7 +104,7 @@ static char *manifest_name(const char *source_id)
   char *name;
 
   sub->source_id = strdup(source_id);
-  name = dx_manifest_name(sub);
+  name = dx_manifest_name(sub, sub->source_id);
   free(sub->source_id);
   sub->source_id = NULL;
   return name;
@@ -150,7 +150,7 @@ static void plain_id_is_its_own_name(void **state)
   (void)state;
   assert_string_equal(name, "01M7YAA2GG_x-1.job.json");
   free(name);
-  name = dx_manifest_name(sub); /* never registered */
+  name = dx_manifest_name(sub, sub->source_id); /* never registered */
   assert_string_equal(name, KEY "-1.job.json");
   free(name);
 }
