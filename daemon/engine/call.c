@@ -280,8 +280,7 @@ static void call_done(void *arg, const struct dx_http_response *response)
   call->response = response;
   call->http = NULL;
   engine_end_in_slot(&call->slot, response);
-  dx_counters_change(&call->svc->counters)
-      ->calls[dx_class_of(call->done(call))]++;
+  call->svc->counters.counts.calls[dx_class_of(call->done(call))]++;
   call_end(call);
 }
 

@@ -11,8 +11,7 @@ static void deliver_count(struct dx_engine *engine,
 {
   int64_t since_upload_ms = dx_wall_ms() - sub->uploaded_at;
   bool failed = dx_state_is_final(sub->state) && sub->state != DX_ST_EXTRACTED;
-  struct dx_counts *counts =
-      dx_counters_change(&engine_section_of(engine, sub)->counters);
+  struct dx_counts *counts = &engine_section_of(engine, sub)->counters.counts;
 
   counts->failed += failed;
   counts->extracted += !failed;

@@ -306,7 +306,7 @@ void dx_engine_free(struct dx_engine **engine_at)
     engine_release_job(engine, engine->jobs[i]);
   for (i = 0; i < engine->config->service_count; i++) {
     dx_token_forget(&engine->services[i].token);
-    dx_counters_write(&engine->services[i].counters);
+    (void)dx_counters_save(&engine->services[i].counters, true);
   }
   free(engine->hosts);
   free(engine->jobs);
@@ -456,7 +456,7 @@ static int64_t engine_run_all(struct dx_engine *engine)
     next = when < next ? when : next;
   }
   for (i = 0; i < engine->config->service_count; i++) {
-    when = dx_counters_save(&engine->services[i].counters);
+    when = dx_counters_save(&engine->services[i].counters, false);
     next = when < next ? when : next;
   }
   return next;

@@ -151,7 +151,7 @@ void engine_poll_ready(struct call *call)
   struct host *host = call->svc->host;
   const struct dx_rate_limit *limit = &host->limit;
   enum dx_phase phase = poll_phase(sub);
-  struct dx_counts *counts = dx_counters_change(&call->svc->counters);
+  struct dx_counts *counts = &call->svc->counters.counts;
 
   dx_poll_learn(&host->latency.of[phase], poll_pages(sub), not_yet_ms, age_ms);
   if (phase == DX_PHASE_EXTRACT) /* soon after the other one: one write */

@@ -39,18 +39,6 @@ void dx_counts_read(int history_dirfd, const char *service,
   memcpy(ret_counts, numbers, sizeof(numbers));
 }
 
-void dx_counters_write(struct dx_counters *counters)
-{
-  char name[DX_HISTORY_NAME_BYTES];
-
-  if (!counters->is_changed)
-    return;
-  name_file(counters->service, name);
-  dx_history_write(counters->history_dirfd, name, COUNTS_VERSION,
-                   &counters->counts, sizeof(counters->counts));
-  counters->is_changed = false;
-}
-
 /* ---- counting ---- */
 
 void dx_counters_begin(struct dx_counters *counters, int history_dirfd,
@@ -59,20 +47,25 @@ void dx_counters_begin(struct dx_counters *counters, int history_dirfd,
   *counters =
       (struct dx_counters){.history_dirfd = history_dirfd, .service = service};
   dx_counts_read(history_dirfd, service, &counters->counts);
+  counters->written = counters->counts;
 }
 
-struct dx_counts *dx_counters_change(struct dx_counters *counters)
+int64_t dx_counters_save(struct dx_counters *counters, bool at_once)
 {
-  if (!counters->is_changed)
-    counters->due_ms = dx_monotonic_ms() + DX_HISTORY_LATE_MS;
-  counters->is_changed = true;
-  return &counters->counts;
-}
+  int64_t now_ms = dx_monotonic_ms();
+  char name[DX_HISTORY_NAME_BYTES];
 
-int64_t dx_counters_save(struct dx_counters *counters)
-{
-  if (counters->is_changed && dx_monotonic_ms() < counters->due_ms)
+  if (memcmp(&counters->counts, &counters->written, sizeof(struct dx_counts)) ==
+      0)
+    return INT64_MAX;
+  if (counters->due_ms == 0)
+    counters->due_ms = now_ms + DX_HISTORY_LATE_MS;
+  if (!at_once && now_ms < counters->due_ms)
     return counters->due_ms;
-  dx_counters_write(counters);
+  name_file(counters->service, name);
+  dx_history_write(counters->history_dirfd, name, COUNTS_VERSION,
+                   &counters->counts, sizeof(counters->counts));
+  counters->written = counters->counts;
+  counters->due_ms = 0;
   return INT64_MAX;
 }

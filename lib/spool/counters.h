@@ -33,25 +33,18 @@ struct dx_counts {
 struct dx_counters {
   int history_dirfd; /* SpoolDir/history, borrowed, as is the section */
   const char *service;
-  struct dx_counts counts;
-  bool is_changed; /* since they were last written */
-  int64_t due_ms;  /* if so: when to write them; monotonic */
+  struct dx_counts counts;  /* add to them */
+  struct dx_counts written; /* in the file */
+  int64_t due_ms;           /* monotonic: when to write changes; 0: none */
 };
 
 /* Reads them. */
 void dx_counters_begin(struct dx_counters *counters, int history_dirfd,
                        const char *service);
-/* Writes changed counters now. */
-void dx_counters_write(struct dx_counters *counters);
-
-/* The counters in memory, to add to them. */
-struct dx_counts *dx_counters_change(struct dx_counters *counters);
-
-/* Writes counters that have changed DX_HISTORY_LATE_MS ago. Returns when to
- * call it again (monotonic); INT64_MAX: only after another
- * dx_counters_change().
- */
-int64_t dx_counters_save(struct dx_counters *counters);
+/* Writes counters that have changed, at once or DX_HISTORY_LATE_MS after they
+ * have. Returns when to call it again (monotonic); INT64_MAX: only after
+ * another change. */
+int64_t dx_counters_save(struct dx_counters *counters, bool at_once);
 
 /* ---- readers ---- */
 
