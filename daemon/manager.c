@@ -413,8 +413,10 @@ static enum dx_code load(struct manager *manager, const char *key,
       dx_spool_has_receipt(manager->spool, key, name))
     return DX_OK;
   code = dx_spool_load(manager->spool, key, &job, err);
-  if (code == DX_OK)
+  if (code == DX_OK) {
+    dx_temp_sweep(job->dirfd, 0); /* of a docextractd that was killed */
     code = manager_take(manager, job, false, err);
+  }
   if (code != DX_OK && code != DX_E_DAMAGED)
     dx_log(DX_LOG_ERROR, "job %s: %s: %s", key, dx_code_name(err->code),
            err->text);

@@ -567,25 +567,6 @@ enum dx_code dx_spool_reopen(struct dx_spool *spool, struct dx_job *job,
 
 /* ---- one docextractd ---- */
 
-/* Removes what killed writers have left. */
-static void sweep_jobs(struct dx_spool *spool)
-{
-  char *keys = dx_spool_names(spool, DX_SPOOL_JOBS, NULL);
-  char path[DX_JOB_PATH_BYTES];
-  const char *key;
-  int fd;
-
-  for (key = keys; key != NULL && *key != '\0'; key = dx_next_name(key)) {
-    (void)snprintf(path, sizeof(path), "jobs/%.*s", DX_KEY_BYTES - 1, key);
-    fd = dx_fs_open_dir(spool->dirfd, path, NULL);
-    if (fd < 0)
-      continue;
-    dx_temp_sweep(fd, 0);
-    (void)close(fd);
-  }
-  free(keys);
-}
-
 /* The process that has locked an open file; 0: none, or this one. */
 static pid_t lock_holder(int fd)
 {
@@ -606,9 +587,7 @@ int dx_spool_hold_lock(struct dx_spool *spool, struct dx_err *err)
     return -1;
   }
   if (fcntl(fd, F_SETLK, &lock) == 0) {
-    /* Files of killed writers may contain patient data and URLs. */
     dx_temp_sweep(spool->history_dirfd, 0);
-    sweep_jobs(spool);
     /* For dx_spool_language(); without it, messages are in English. */
     if (ftruncate(fd, 0) == 0)
       (void)dprintf(fd, "%s\n", dx_language_word(dx_language_of_user()));

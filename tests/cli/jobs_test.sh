@@ -311,6 +311,19 @@ for signal in KILL TERM; do
   done
 done
 
+# Patient data may be in it, and a signed URL.
+fresh
+faults 'source * word processing\n'
+begin_submit '^The chart is with the service; waiting' "$dir/a.pdf"
+stop_docextractd KILL
+echo half > "$spool/jobs/$key/.job.json.0123456789abcdef"
+start_docextractd
+check 'what a killed docextractd was writing is removed' \
+  until_true test ! -e "$spool/jobs/$key/.job.json.0123456789abcdef"
+faults ''
+reap
+is_extracted 'after that' '1 1'
+
 has_message() # PATTERN: in the list
 {
   dx jobs

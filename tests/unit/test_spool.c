@@ -1008,26 +1008,6 @@ static void only_one_process_holds_the_lock(void **state)
   (void)close(end[0]);
 }
 
-/* Patient data may be in it, and a signed URL. A reader leaves it: its writer
- * may be at work. */
-static void next_process_removes_files_of_a_killed_writer(void **state)
-{
-  struct dx_temp temp = DX_TEMP_NONE;
-  struct dx_job *job = pick_up("D", false);
-  int fd;
-
-  (void)state;
-  assert_int_equal(dx_temp_begin(&temp, job->dirfd, "job.json", &err), DX_OK);
-  (void)close(temp.fd);
-  dx_job_free(&job);
-  assert_int_equal(find(), DX_OK);
-  assert_int_equal(entries("jobs/" KEY), 3);
-  fd = dx_spool_hold_lock(&spool, &err);
-  assert_true(fd >= 0);
-  assert_int_equal(entries("jobs/" KEY), 2); /* journal, document */
-  (void)close(fd);
-}
-
 /* ---- unacknowledged failures ---- */
 
 static size_t count_failures(const char *queue, bool marks)
@@ -1462,7 +1442,6 @@ int main(void)
       IN_SPOOL(key_depends_on_the_print_job_alone),
       IN_SPOOL(spool_is_private),
       IN_SPOOL(only_one_process_holds_the_lock),
-      IN_SPOOL(next_process_removes_files_of_a_killed_writer),
       IN_SPOOL(failure_after_the_backend_left_is_unacknowledged),
       IN_SPOOL(job_that_needs_a_decision_reports_it),
       IN_SPOOL(halt_is_reported),
