@@ -55,6 +55,19 @@ bool dx_is_key(const char *text)
   return is_hex(text, DX_KEY_BYTES - 1) && text[DX_KEY_BYTES - 1] == '\0';
 }
 
+bool dx_key_of(struct dx_buf *text, char key[DX_KEY_BYTES])
+{
+  char sum[DX_SHA256_HEX_BYTES];
+  bool ok = dx_buf_ok(text);
+
+  if (ok) {
+    dx_sha256_of(text->data, text->len, sum);
+    (void)snprintf(key, DX_KEY_BYTES, "%.32s", sum);
+  }
+  dx_buf_release(text);
+  return ok;
+}
+
 bool dx_is_receipt_name(const char *text)
 {
   const char *run = text + DX_KEY_BYTES;
@@ -139,9 +152,7 @@ enum dx_code dx_job_plan(struct dx_job *job, struct dx_err *err)
 
 enum dx_code dx_job_set_content(struct dx_job *job, struct dx_err *err)
 {
-  char sum[DX_SHA256_HEX_BYTES];
   struct dx_buf text = {0};
-  bool ok;
   size_t i;
 
   job->content[0] = '\0';
@@ -157,13 +168,7 @@ enum dx_code dx_job_set_content(struct dx_job *job, struct dx_err *err)
     dx_buf_printf(&text, "%d %d %s %s\n", (int)e->kind, (int)e->together,
                   e->type, e->sha256);
   }
-  ok = dx_buf_ok(&text);
-  if (ok) {
-    dx_sha256_of(text.data, text.len, sum);
-    (void)snprintf(job->content, sizeof(job->content), "%.32s", sum);
-  }
-  dx_buf_release(&text);
-  return ok ? DX_OK : dx_fail_nomem(err);
+  return dx_key_of(&text, job->content) ? DX_OK : dx_fail_nomem(err);
 }
 
 /* The place of a print job among the others; their number if it is not. */

@@ -160,6 +160,8 @@ struct dx_job {
 bool dx_is_key(const char *text);
 bool dx_is_run(const char *text);
 bool dx_is_receipt_name(const char *text);
+/* Makes a key of a text, which it releases; false if it has failed. */
+bool dx_key_of(struct dx_buf *text, char key[DX_KEY_BYTES]);
 /* Whether a receipt has this key; `key` may also be the name of a receipt. */
 bool dx_is_receipt_of(const char *name, const char *key);
 

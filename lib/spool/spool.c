@@ -80,20 +80,12 @@ bool dx_spool_key(const char *uuid, const char *cups_id,
                   int64_t time_at_creation, char key[DX_KEY_BYTES])
 {
   struct dx_buf text = {0};
-  char sum[DX_SHA256_HEX_BYTES];
-  bool ok;
 
   /* With NUL between them, different values never give the same bytes. */
   dx_buf_add(&text, uuid, strlen(uuid) + 1);
   dx_buf_add(&text, cups_id, strlen(cups_id) + 1);
   dx_buf_printf(&text, "%" PRId64, time_at_creation);
-  ok = dx_buf_ok(&text);
-  if (ok) {
-    dx_sha256_of(text.data, text.len, sum);
-    (void)snprintf(key, DX_KEY_BYTES, "%.32s", sum);
-  }
-  dx_buf_release(&text);
-  return ok;
+  return dx_key_of(&text, key);
 }
 
 /* ---- print jobs that are sent again ---- */
