@@ -349,7 +349,6 @@ static enum dx_code load_at(struct dx_spool *spool, const char *parent,
                             struct dx_err *err)
 {
   struct dx_job *job = dx_job_new();
-  struct stat a, b;
   enum dx_code code;
 
   if (job == NULL)
@@ -364,9 +363,7 @@ static enum dx_code load_at(struct dx_spool *spool, const char *parent,
   else
     code = dx_fail_sys(err, errno, "open directory", job->path);
   /* The directory may have been moved or removed since it was opened. */
-  if (code == DX_E_NOT_FOUND && job->dirfd >= 0 && fstat(job->dirfd, &a) == 0 &&
-      fstatat(spool->dirfd, job->path, &b, AT_SYMLINK_NOFOLLOW) == 0 &&
-      a.st_dev == b.st_dev && a.st_ino == b.st_ino)
+  if (code == DX_E_NOT_FOUND && is_in(spool, parent, name))
     code = dx_fail(err, DX_E_DAMAGED, 0, "the job file is missing");
   /* Its name begins with the key; in that of a receipt, the run follows. */
   if (code == DX_OK && (memcmp(name, job->key, DX_KEY_BYTES - 1) != 0 ||
