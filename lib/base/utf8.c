@@ -35,7 +35,7 @@ size_t dx_utf8_char(const char *text, uint32_t *ret_char)
   return follow + 1;
 }
 
-bool dx_utf8_is_control(uint32_t character)
+static bool is_control(uint32_t character)
 {
   return character < 0x20 || (character >= 0x7F && character <= 0x9F);
 }
@@ -55,7 +55,7 @@ bool dx_utf8_is_hidden(uint32_t character)
   for (i = 0; i < sizeof(hidden) / sizeof(hidden[0]); i++)
     if (character >= hidden[i].first && character <= hidden[i].last)
       return true;
-  return dx_utf8_is_control(character);
+  return is_control(character);
 }
 
 /* In place: a character is never shorter than a '?'. */
@@ -85,7 +85,7 @@ void dx_utf8_make_plain(char *text)
 
 void dx_utf8_make_valid(char *text)
 {
-  replace(text, dx_utf8_is_control);
+  replace(text, is_control);
 }
 
 bool dx_utf8_is_plain(const char *text)
@@ -95,7 +95,7 @@ bool dx_utf8_is_plain(const char *text)
 
   while (*text != '\0') {
     len = dx_utf8_char(text, &c);
-    if (len == 0 || dx_utf8_is_control(c))
+    if (len == 0 || is_control(c))
       return false;
     text += len;
   }

@@ -22,13 +22,10 @@
  */
 size_t dx_utf8_char(const char *text, uint32_t *ret_char);
 
-/* True for C0, DEL, and C1, which must not be in a name or a message. */
-bool dx_utf8_is_control(uint32_t character);
-
 /*
- * True for what must not reach a terminal or a log: besides controls, the
- * invisible format characters, which hide text or reverse its order (U+202E),
- * and the separators of lines and paragraphs.
+ * True for what must not reach a terminal or a log: besides control characters
+ * (C0, DEL, C1), the invisible format characters, which hide text or reverse
+ * its order (U+202E), and the separators of lines and paragraphs.
  */
 bool dx_utf8_is_hidden(uint32_t character);
 
