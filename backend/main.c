@@ -9,6 +9,7 @@
 
 #include <cups/backend.h>
 #include <cups/sidechannel.h>
+#include <inttypes.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -193,7 +194,7 @@ static enum dx_code plan(struct backend *b, const struct dx_print_job *before,
 static enum dx_code backend_run(struct backend *b, struct dx_err *err)
 {
   struct dx_print_job before;
-  int pages = 0;
+  int64_t pages = 0;
   enum dx_code code;
   size_t i;
 
@@ -205,7 +206,7 @@ static enum dx_code backend_run(struct backend *b, struct dx_err *err)
   for (i = 0; i < b->job->document_count; i++)
     if (b->job->documents[i].entry.kind == DX_KIND_DOCUMENT)
       pages += b->job->documents[i].entry.pages;
-  status_say("PAGE", "total %d", pages);
+  status_say("PAGE", "total %" PRId64, pages);
   code = plan(b, &before, err);
   if (code == DX_OK)
     code = dx_spool_commit(&b->spool, b->job, err);

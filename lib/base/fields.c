@@ -3,11 +3,11 @@
  */
 #include "lib/base/fields.h"
 
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "lib/base/clock.h"
+#include "lib/base/words.h"
 
 static void field_put(struct dx_json_out *out, const struct dx_field *f,
                       const char *from)
@@ -26,9 +26,6 @@ static void field_put(struct dx_json_out *out, const struct dx_field *f,
     break;
   case DX_FIELD_FLAG:
     dx_json_put_bool(out, f->name, *(const bool *)at);
-    break;
-  case DX_FIELD_NUMBER:
-    dx_json_put_int(out, f->name, *(const int *)at);
     break;
   case DX_FIELD_COUNT:
     dx_json_put_int(out, f->name, *(const int64_t *)at);
@@ -101,7 +98,7 @@ static bool field_get(const struct cJSON *value, const struct dx_field *f,
   void *at = to + f->at;
   enum dx_code code;
   int64_t number;
-  unsigned i;
+  size_t i;
 
   switch (f->type) {
   case DX_FIELD_CHARS:
@@ -115,11 +112,6 @@ static bool field_get(const struct cJSON *value, const struct dx_field *f,
     return *(char **)at != NULL || (text == NULL && f->type == DX_FIELD_TEXT);
   case DX_FIELD_FLAG:
     return dx_json_bool(value, at);
-  case DX_FIELD_NUMBER:
-    if (!dx_json_int(value, &number) || number < 0 || number > INT_MAX)
-      return false;
-    *(int *)at = (int)number;
-    return true;
   case DX_FIELD_COUNT:
     return dx_json_int(value, at) && *(int64_t *)at >= 0;
   case DX_FIELD_PLACE:
@@ -132,12 +124,10 @@ static bool field_get(const struct cJSON *value, const struct dx_field *f,
     *(int64_t *)at = text != NULL ? dx_parse_time(text) : 0;
     return dx_json_is_null(value) || (text != NULL && *(int64_t *)at >= 0);
   case DX_FIELD_WORD:
-    for (i = 0; text != NULL && i < f->count; i++)
-      if (strcmp(text, f->words[i]) == 0) {
-        *(unsigned *)at = i;
-        return true;
-      }
-    return false;
+    i = dx_word_index(f->words, f->count, text);
+    if (i < f->count)
+      *(unsigned *)at = (unsigned)i;
+    return i < f->count;
   case DX_FIELD_CODE:
     code = text != NULL ? dx_code_by_name(text) : DX_OK;
     if (code != DX_CODE_COUNT)

@@ -23,7 +23,6 @@ enum dx_field_type {
   DX_FIELD_TEXT,    /* char *; NULL if it is not there */
   DX_FIELD_NAME,    /* char *; always there */
   DX_FIELD_FLAG,    /* bool */
-  DX_FIELD_NUMBER,  /* int, not negative */
   DX_FIELD_COUNT,   /* int64_t, not negative */
   DX_FIELD_PLACE,   /* size_t, from 0; from 1 in JSON */
   DX_FIELD_TIME,    /* int64_t, wall ms; 0: null */

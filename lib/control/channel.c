@@ -120,7 +120,7 @@ enum dx_code dx_message_outcome(const struct dx_message *message,
   return dx_fail(err, code, 0, "%s", message->text);
 }
 
-static const char *const kinds[] = {DX_NOTES(DX_WORD_OF_ROW)};
+static const char *const note_kinds[] = {DX_NOTES(DX_WORD_OF_ROW)};
 
 void dx_note_format(const struct dx_note *note, bool here,
                     char line[DX_CHANNEL_LINE_BYTES])
@@ -130,8 +130,8 @@ void dx_note_format(const struct dx_note *note, bool here,
 
   (void)snprintf(whole, sizeof(whole),
                  "note %s %s %d %" PRId64 " %" PRId64 " %" PRId64 " %s",
-                 kinds[note->kind], dx_code_name(note->code), here, note->done,
-                 note->total, age, note->text);
+                 note_kinds[note->kind], dx_code_name(note->code), here,
+                 note->done, note->total, age, note->text);
   dx_utf8_copy(line, DX_CHANNEL_LINE_BYTES, whole);
 }
 
@@ -140,12 +140,10 @@ enum dx_code dx_note_parse(const struct dx_message *message,
                            struct dx_err *err)
 {
   int64_t here, age;
-  int kind = 0;
+  size_t kind = dx_word_index(note_kinds, DX_NOTE_COUNT, message->words[0]);
 
-  *ret_note = (struct dx_note){.text = message->text};
-  while (kind < DX_NOTE_COUNT && strcmp(message->words[0], kinds[kind]) != 0)
-    kind++;
-  ret_note->kind = (enum dx_note_kind)kind;
+  *ret_note =
+      (struct dx_note){.kind = (enum dx_note_kind)kind, .text = message->text};
   ret_note->code = dx_code_by_name(message->words[1]);
   if (kind == DX_NOTE_COUNT || ret_note->code == DX_CODE_COUNT ||
       !dx_message_number(message, 2, &here) || here < 0 || here > 1 ||

@@ -52,17 +52,13 @@ enum dx_code dx_status_parse(const char *line, size_t len,
 {
   static const char *const kinds[] = {DX_STATUS_REQUESTS(DX_WORD_OF_ROW)};
   char text[DX_STATUS_REQUEST_BYTES] = "", *rest = text;
-  const char *word;
-  int i = 0;
 
   *ret_request = (struct dx_status_request){.since_ms = -1};
   if (len < sizeof(text) && memchr(line, '\0', len) == NULL)
     memcpy(text, line, len);
-  word = dx_take_word(&rest);
-  while (i < DX_STATUS_COUNT && (word == NULL || strcmp(word, kinds[i]) != 0))
-    i++;
-  ret_request->kind = (enum dx_status_request_kind)i;
-  if (i < DX_STATUS_COUNT && read_arguments(rest, ret_request))
+  ret_request->kind = (enum dx_status_request_kind)dx_word_index(
+      kinds, DX_STATUS_COUNT, dx_take_word(&rest));
+  if (ret_request->kind < DX_STATUS_COUNT && read_arguments(rest, ret_request))
     return DX_OK;
   return dx_fail(err, DX_E_ARG, 0, "not a request of the status socket");
 }

@@ -33,7 +33,7 @@ const struct dx_field dx_entry_fields[] = {
     DX_FIELD(dx_entry, CHARS, "type", type),
     DX_FIELD(dx_entry, CHARS, "origin", origin),
     DX_FIELD(dx_entry, CHARS, "name", name),
-    DX_FIELD(dx_entry, NUMBER, "pages", pages),
+    DX_FIELD(dx_entry, COUNT, "pages", pages),
     DX_FIELD(dx_entry, FLAG, "together", together),
     DX_FIELD(dx_entry, COUNT, "bytes", length),
     DX_FIELD(dx_entry, CHARS, "sha256", sha256),

@@ -101,7 +101,7 @@ struct dx_entry {
   char type[DX_TYPE_BYTES];
   char origin[DX_TYPE_BYTES];
   char name[DX_NAME_BYTES]; /* plain UTF-8, for the service */
-  int pages;
+  int64_t pages;
   bool together;
   int64_t length;                   /* bytes */
   char sha256[DX_SHA256_HEX_BYTES]; /* of the bytes; "" when length is 0 */

@@ -83,8 +83,8 @@ struct dx_print_job {
   bool may_run_again; /* it is not over, or can be printed again; true if that
                          is hidden */
   bool filter_failed; /* in this run, for any document */
-  int documents; /* that have arrived; in a list without, else with the job
-                    sheet at the end; 0: not reported */
+  int documents;      /* that have arrived; in a list without, else with the job
+                         sheet at the end; 0: not reported */
   int64_t time_at_creation;
   char queue[DX_QUEUE_BYTES]; /* "": not reported. For a class, the member that
                                  got the job, if any */

@@ -363,7 +363,6 @@ static const struct {
     {"no number", SHT("\"bytes\":\"1\""), DX_E_BUNDLE},
     {"no whole number", DOC("\"bytes\":3.5"), DX_E_BUNDLE},
     {"absurd length", DOC("\"bytes\":99999999999999999999"), DX_E_BUNDLE},
-    {"absurd pages", SHT("\"pages\":2147483648"), DX_E_BUNDLE},
     {"bytes of a sheet", SHT("\"bytes\":3") "abc", DX_E_BUNDLE},
     {"no grouping", SHT("\"together\":null"), DX_E_BUNDLE},
     {"unknown grouping", SHT("\"together\":\"some\""), DX_E_BUNDLE},
