@@ -1,7 +1,7 @@
 /*
  * cupsd.c - queries about print jobs: one per job, each with up to three steps.
- * All queries share two kinds of data, each requested once: the device URIs of
- * queues, and the jobs that are not over.
+ * The last one looks at the list of jobs that are not over, which all queries
+ * share.
  */
 #include "daemon/cupsd.h"
 
@@ -13,48 +13,20 @@
 #include "lib/base/clock.h"
 #include "lib/base/log.h"
 #include "lib/base/policy.h"
-#include "lib/print/print_job.h"
 #include "lib/spool/spool.h"
 
 #define CALLS_MAX 4          /* at once; cupsd processes them one by one */
-#define SHARED_VALID_MS 5000 /* device URIs, jobs that are not over */
-#define LIST_VALID_MS 60000  /* all jobs, for one sweep */
+#define ACTIVE_VALID_MS 5000 /* jobs that are not over */
+#define ALL_VALID_MS 60000   /* all jobs, for one sweep */
 #define JOBS_MAX 200000      /* upper bound of a list */
 
 #define HTTP_OK 200
 #define HTTP_UNAUTHORIZED 401
 #define HTTP_FORBIDDEN 403
 
-struct question {
-  TAILQ_ENTRY(question) link;
-  struct cupsd *cupsd;
-  const struct dx_job *about; /* borrowed; has an id and a uuid */
-  enum { ANSWERED, IN_LINE, ASKS_JOB, NEEDS_SHARED } step;
-  int64_t asked_ms; /* monotonic: last query */
-  int64_t until_ms; /* deadline of the query */
-  struct dx_http_call *call;
-  struct dx_print_job job;
-  enum dx_place place;
-  struct shared *needs;  /* when NEEDS_SHARED */
-  enum dx_answer answer; /* of asked_ms, when ANSWERED */
-};
-
 struct listed {
   int id;
   char *uuid; /* NULL: hidden, or not requested */
-};
-
-/* The device URI of a queue, or a list of print jobs. */
-struct shared {
-  struct shared *next;
-  enum kind { QUEUE, ACTIVE, ALL } kind;
-  char queue[DX_QUEUE_BYTES]; /* its name; "" for a list */
-  int64_t asked_ms, known_ms; /* known_ms: asked_ms of what is in it; 0: none */
-  struct cupsd_list list;     /* of a queue: only cupsd and call */
-  char uri[sizeof(((struct dx_queue *)NULL)->uri)]; /* "": it has none */
-  struct listed *jobs;
-  size_t count;
-  bool is_cut; /* not all jobs fit into the list */
 };
 
 /* ---- sending ---- */
@@ -140,124 +112,76 @@ static void set_answer(struct question *q, enum dx_answer answer)
          dx_answer_word(answer));
 }
 
-/* ---- shared data ---- */
+/* ---- the lists ---- */
 
-static void move_on(struct question *q);
-static void on_shared(void *ctx, const struct dx_http_response *response);
-static void add_job(void *ctx, const struct dx_print_job *job);
-
-/* NULL when out of memory. */
-static struct shared *shared_of(struct cupsd *cupsd, enum kind kind,
-                                const char *queue)
+static void forget_jobs(struct cupsd_jobs *jobs)
 {
-  struct shared *s;
-
-  for (s = cupsd->shared; s != NULL; s = s->next)
-    if (s->kind == kind && strcasecmp(s->queue, queue) == 0)
-      return s;
-  s = calloc(1, sizeof(*s));
-  if (s == NULL)
-    return NULL;
-  s->list.cupsd = cupsd;
-  s->list.is_all = kind == ALL;
-  s->list.each = add_job;
-  s->list.done = on_shared;
-  s->list.ctx = s;
-  s->kind = kind;
-  (void)snprintf(s->queue, sizeof(s->queue), "%s", queue);
-  s->next = cupsd->shared;
-  cupsd->shared = s;
-  return s;
-}
-
-static void forget_jobs(struct shared *s)
-{
-  while (s->count > 0)
-    free(s->jobs[--s->count].uuid);
-  free(s->jobs);
-  s->jobs = NULL;
+  while (jobs->count > 0)
+    free(jobs->jobs[--jobs->count].uuid);
+  free(jobs->jobs);
+  jobs->jobs = NULL;
 }
 
 static void add_job(void *ctx, const struct dx_print_job *job)
 {
-  struct shared *s = ctx;
-  struct listed *jobs = NULL;
+  struct cupsd_jobs *jobs = ctx;
+  struct listed *more = NULL;
 
-  if (!job->may_run_again || s->is_cut)
+  if (!job->may_run_again || jobs->is_cut)
     return;
-  if (s->count < JOBS_MAX)
-    jobs = reallocarray(s->jobs, s->count + 1, sizeof(*jobs));
-  s->is_cut = jobs == NULL;
-  if (s->is_cut)
+  if (jobs->count < JOBS_MAX)
+    more = reallocarray(jobs->jobs, jobs->count + 1, sizeof(*more));
+  jobs->is_cut = more == NULL;
+  if (jobs->is_cut)
     return;
-  s->jobs = jobs;
-  jobs[s->count++] =
+  jobs->jobs = more;
+  more[jobs->count++] =
       (struct listed){job->id, job->uuid != NULL ? strdup(job->uuid) : NULL};
 }
 
-static const struct listed *job_by_id(const struct shared *s, int id)
+static const struct listed *job_by_id(const struct cupsd_jobs *jobs, int id)
 {
   size_t i;
 
-  for (i = 0; i < s->count; i++)
-    if (s->jobs[i].id == id)
-      return &s->jobs[i];
+  for (i = 0; i < jobs->count; i++)
+    if (jobs->jobs[i].id == id)
+      return &jobs->jobs[i];
   return NULL;
 }
 
-/* Requests the data, unless that is in progress. */
-static bool ask_shared(struct shared *s, int64_t timeout_ms)
+/* Requests the list, unless that is in progress. */
+static bool ask_jobs(struct cupsd_jobs *jobs, int64_t timeout_ms)
 {
-  struct dx_buf bytes = {0};
-
-  if (s->list.call != NULL)
+  if (jobs->list.call != NULL)
     return true;
-  s->asked_ms = dx_monotonic_ms();
-  s->list.last_id = 0;
-  s->is_cut = false;
-  if (s->kind != QUEUE)
-    return cupsd_ask_page(&s->list, 1, timeout_ms);
-  return cupsd_post(s->list.cupsd, dx_queue_request(s->queue, &bytes), &bytes,
-                    timeout_ms, on_shared, s, &s->list.call);
+  jobs->asked_ms = dx_monotonic_ms();
+  jobs->list.last_id = 0;
+  jobs->is_cut = false;
+  return cupsd_ask_page(&jobs->list, 1, timeout_ms);
 }
 
-static void keep_uri(void *ctx, const struct dx_queue *queue)
-{
-  struct shared *s = ctx;
+static void evaluate(struct question *q);
 
-  memcpy(s->uri, queue->uri, sizeof(s->uri));
-}
-
-static void on_shared(void *ctx, const struct dx_http_response *response)
+static void on_jobs(void *ctx, const struct dx_http_response *response)
 {
-  struct shared *s = ctx;
-  int timeout_s;
-  struct cupsd *cupsd = s->list.cupsd;
+  struct cupsd_jobs *jobs = ctx;
+  struct cupsd *cupsd = jobs->list.cupsd;
   enum cupsd_page page;
-  bool is_known;
   struct question *q;
 
-  if (s->kind == QUEUE) {
-    s->list.call = NULL;
-    is_known = response->err.code == DX_OK; /* even without a URI */
-    s->uri[0] = '\0';
-    (void)dx_queues_read(response->body, response->body_len, keep_uri, s,
-                         &timeout_s);
-  } else {
-    if (s->list.last_id == 0)
-      forget_jobs(s);
-    page = cupsd_read_page(&s->list, response);
-    if (page == CUPSD_PAGE_MORE)
-      return;
-    is_known = page == CUPSD_PAGE_LAST && !s->is_cut;
-  }
-  s->known_ms = is_known ? s->asked_ms : 0;
+  if (jobs->list.last_id == 0)
+    forget_jobs(jobs);
+  page = cupsd_read_page(&jobs->list, response);
+  if (page == CUPSD_PAGE_MORE)
+    return;
+  jobs->known_ms =
+      page == CUPSD_PAGE_LAST && !jobs->is_cut ? jobs->asked_ms : 0;
   TAILQ_FOREACH (q, &cupsd->questions, link)
-    if (q->step == NEEDS_SHARED && q->needs == s) {
-      if (is_known)
-        move_on(q);
-      else /* a list may be private */
-        set_answer(q, s->kind == ACTIVE && response->err.code == DX_OK
+    if (q->step == NEEDS_ACTIVE && jobs == &cupsd->active) {
+      if (jobs->known_ms != 0)
+        evaluate(q);
+      else /* the list may be private */
+        set_answer(q, response->err.code == DX_OK
                           ? dx_answer_at(DX_ANSWER_ACTIVE, q->place)
                           : DX_ANSWER_NONE);
     }
@@ -271,15 +195,6 @@ bool cupsd_is_ours(const struct cupsd *cupsd, const char *uri,
 }
 
 /* ---- a question, step by step ---- */
-
-/* Makes the question wait for shared data; NULL: out of memory, or of time. */
-static void wait_for(struct question *q, struct shared *s, int64_t timeout_ms)
-{
-  q->step = NEEDS_SHARED;
-  q->needs = s;
-  if (s == NULL || !ask_shared(s, timeout_ms))
-    set_answer(q, DX_ANSWER_NONE);
-}
 
 /* uri: the device URI of the queue that has the job. With another section of
  * this spool, cupsd runs the job again, as in another queue. */
@@ -298,46 +213,56 @@ static enum dx_place place_of(const struct question *q, const char *uri)
   return is_same ? DX_PLACE_CHANGED : DX_PLACE_NOT_OURS;
 }
 
-/* Evaluates cupsd's answer about the job, with the shared data that is known;
- * requests what is missing. */
-static void move_on(struct question *q)
+/* Evaluates cupsd's answers about the job and its queue, with the list of jobs
+ * that are not over if that is known; otherwise requests it. */
+static void evaluate(struct question *q)
 {
-  struct cupsd *cupsd = q->cupsd;
-  int64_t left_ms = q->until_ms - dx_monotonic_ms();
-  struct shared *s;
+  struct cupsd_jobs *active = &q->cupsd->active;
 
-  /* The device URI of a class is not used: cupsd returns file:///dev/null. */
-  if (q->job.queue[0] != '\0' && !q->job.is_class) {
-    s = shared_of(cupsd, QUEUE, q->job.queue);
-    if (s == NULL || !is_valid(s->known_ms, SHARED_VALID_MS)) {
-      wait_for(q, s, left_ms);
-      return;
-    }
-    if (s->uri[0] != '\0')
-      q->place = place_of(q, s->uri);
-  }
-  if (q->job.answer != DX_ANSWER_ACTIVE || q->place == DX_PLACE_NOT_OURS) {
-    set_answer(q, dx_answer_at(q->job.answer, q->place));
-    return;
-  }
   /* After a crash of cupsd, a job that is over may stay "pending" forever. Such
    * a job is in no list. */
-  s = shared_of(cupsd, ACTIVE, "");
-  if (s != NULL && is_valid(s->known_ms, SHARED_VALID_MS) &&
-      job_by_id(s, atoi(q->about->cups_id)) != NULL)
-    set_answer(q, dx_answer_at(DX_ANSWER_ACTIVE, q->place));
-  else if (s != NULL && s->known_ms >= q->asked_ms)
+  if (q->job.answer != DX_ANSWER_ACTIVE || q->place == DX_PLACE_NOT_OURS ||
+      (is_valid(active->known_ms, ACTIVE_VALID_MS) &&
+       job_by_id(active, atoi(q->about->cups_id)) != NULL)) {
+    set_answer(q, dx_answer_at(q->job.answer, q->place));
+  } else if (active->known_ms >= q->asked_ms) {
     set_answer(q, DX_ANSWER_OVER);
-  else
-    wait_for(q, left_ms > 0 ? s : NULL, DX_ASK_CUPSD_MS);
+  } else {
+    q->step = NEEDS_ACTIVE;
+    if (dx_monotonic_ms() >= q->until_ms || !ask_jobs(active, DX_ASK_CUPSD_MS))
+      set_answer(q, DX_ANSWER_NONE);
+  }
 }
 
 static void start_line(struct cupsd *cupsd);
+
+static void keep_place(void *ctx, const struct dx_queue *queue)
+{
+  struct question *q = ctx;
+
+  q->place = place_of(q, queue->uri);
+}
+
+static void on_queue(void *ctx, const struct dx_http_response *response)
+{
+  struct question *q = ctx;
+  int timeout_s;
+
+  q->call = NULL;
+  (void)dx_queues_read(response->body, response->body_len, keep_place, q,
+                       &timeout_s);
+  if (response->err.code == DX_OK) /* even without a URI */
+    evaluate(q);
+  else
+    set_answer(q, DX_ANSWER_NONE);
+  start_line(q->cupsd);
+}
 
 static void on_job(void *ctx, const struct dx_http_response *response)
 {
   struct question *q = ctx, *other;
   struct cupsd *cupsd = q->cupsd;
+  struct dx_buf bytes = {0};
   char key[DX_KEY_BYTES];
 
   q->call = NULL;
@@ -358,8 +283,11 @@ static void on_job(void *ctx, const struct dx_http_response *response)
                          q->job.time_at_creation, key) ||
            strcmp(key, q->about->print.key) != 0)
     set_answer(q, DX_ANSWER_UNKNOWN); /* another job with the same id */
-  else
-    move_on(q);
+  else if (q->job.queue[0] == '\0' || q->job.is_class)
+    evaluate(q); /* the device URI of a class would be file:///dev/null */
+  else if (!cupsd_post(cupsd, dx_queue_request(q->job.queue, &bytes), &bytes,
+                       q->until_ms - dx_monotonic_ms(), on_queue, q, &q->call))
+    set_answer(q, DX_ANSWER_NONE);
   start_line(cupsd);
 }
 
@@ -370,7 +298,7 @@ static void start_line(struct cupsd *cupsd)
   struct question *q;
 
   TAILQ_FOREACH (q, &cupsd->questions, link)
-    calls += q->step == ASKS_JOB;
+    calls += q->step == ASKS;
   TAILQ_FOREACH (q, &cupsd->questions, link) {
     struct dx_buf bytes = {0};
 
@@ -380,7 +308,7 @@ static void start_line(struct cupsd *cupsd)
     q->place = DX_PLACE_SAME;
     q->asked_ms = dx_monotonic_ms();
     q->until_ms = q->asked_ms + DX_ASK_CUPSD_MS;
-    q->step = ASKS_JOB;
+    q->step = ASKS;
     if (cupsd_post(
             cupsd,
             dx_print_job_request(q->about->cups_id, q->about->user, &bytes),
@@ -393,34 +321,27 @@ static void start_line(struct cupsd *cupsd)
 
 /* ---- the interface ---- */
 
-void cupsd_forget(struct question **question)
+void cupsd_forget(struct question *q)
 {
-  struct question *q = *question;
+  struct cupsd *cupsd = q->cupsd;
 
-  if (q == NULL)
+  if (cupsd == NULL)
     return;
-  TAILQ_REMOVE(&q->cupsd->questions, q, link);
+  TAILQ_REMOVE(&cupsd->questions, q, link);
   dx_http_cancel(&q->call);
-  if (q->step == ASKS_JOB)
-    start_line(q->cupsd);
-  free(q);
-  *question = NULL;
+  *q = (struct question){.cupsd = NULL};
+  start_line(cupsd);
 }
 
 bool cupsd_answer(struct cupsd *cupsd, const struct dx_job *job,
-                  struct question **question, int64_t since_ms,
+                  struct question *q, int64_t since_ms,
                   enum dx_answer *ret_answer)
 {
-  struct question *q = *question;
-
   if (job->cups_id == NULL || job->uuid == NULL) {
     *ret_answer = DX_ANSWER_UNKNOWN; /* it cannot be looked up */
     return true;
   }
-  if (q == NULL) {
-    q = *question = calloc(1, sizeof(*q));
-    if (q == NULL)
-      return false;
+  if (q->cupsd == NULL) {
     q->cupsd = cupsd;
     q->about = job;
     TAILQ_INSERT_TAIL(&cupsd->questions, q, link);
@@ -442,12 +363,12 @@ bool cupsd_answer(struct cupsd *cupsd, const struct dx_job *job,
 enum dx_rerun cupsd_may_rerun(void *ctx, const char *cups_id, const char *uuid)
 {
   struct cupsd *cupsd = ctx;
-  struct shared *all = shared_of(cupsd, ALL, "");
+  struct cupsd_jobs *all = &cupsd->all;
   const struct listed *job;
 
-  if (all == NULL || !is_valid(all->known_ms, LIST_VALID_MS)) {
-    if (all != NULL && !is_valid(all->asked_ms, DX_ASK_AGAIN_MS))
-      (void)ask_shared(all, CUPSD_LIST_TIMEOUT_MS);
+  if (!is_valid(all->known_ms, ALL_VALID_MS)) {
+    if (!is_valid(all->asked_ms, DX_ASK_AGAIN_MS))
+      (void)ask_jobs(all, CUPSD_LIST_TIMEOUT_MS);
     return DX_RERUN_UNKNOWN;
   }
   job = job_by_id(all, atoi(cups_id));
@@ -459,18 +380,18 @@ enum dx_rerun cupsd_may_rerun(void *ctx, const char *cups_id, const char *uuid)
 void cupsd_start(struct cupsd *cupsd, struct dx_http *http,
                  const struct dx_config *config)
 {
-  *cupsd = (struct cupsd){.http = http, .config = config};
+  *cupsd = (struct cupsd){
+      .http = http,
+      .config = config,
+      .active.list = {cupsd, false, add_job, on_jobs, &cupsd->active, 0, NULL},
+      .all.list = {cupsd, true, add_job, on_jobs, &cupsd->all, 0, NULL}};
   TAILQ_INIT(&cupsd->questions);
 }
 
 void cupsd_stop(struct cupsd *cupsd)
 {
-  struct shared *s;
-
-  while ((s = cupsd->shared) != NULL) {
-    cupsd->shared = s->next;
-    dx_http_cancel(&s->list.call);
-    forget_jobs(s);
-    free(s);
-  }
+  dx_http_cancel(&cupsd->active.list.call);
+  dx_http_cancel(&cupsd->all.list.call);
+  forget_jobs(&cupsd->active);
+  forget_jobs(&cupsd->all);
 }

@@ -27,14 +27,49 @@
 #include "lib/spool/permission.h"
 #include "lib/spool/retention.h"
 
-struct question; /* a query about one job, and its last answer */
+/* A list of print jobs. cupsd returns at most 500 of all jobs at once: it is
+ * requested page by page. */
+#define CUPSD_LIST_TIMEOUT_MS 10000 /* cupsd reads a file for each job */
+struct cupsd_list {
+  struct cupsd *cupsd;
+  bool is_all; /* else only those that are not over */
+  dx_print_jobs_each *each;
+  dx_http_done *done; /* calls cupsd_read_page() */
+  void *ctx;          /* of both */
+  int last_id;        /* that was listed; 0: none */
+  struct dx_http_call *call;
+};
+
+/* A list that is kept, of jobs that may run again. */
+struct cupsd_jobs {
+  struct cupsd_list list;
+  int64_t asked_ms, known_ms; /* known_ms: asked_ms of what is in it; 0: none */
+  struct listed *jobs;
+  size_t count;
+  bool is_cut; /* not all jobs fit into the list */
+};
 
 struct cupsd {
   struct dx_http *http;
   const struct dx_config *config;
   TAILQ_HEAD(, question) questions;
-  struct shared *shared;
+  struct cupsd_jobs active, all; /* jobs that are not over; all */
   bool is_silent; /* the last query had no response: one at a time */
+};
+
+/* A query about one job, and its last answer; only cupsd.c uses its members.
+ * Zeros at first. */
+struct question {
+  TAILQ_ENTRY(question) link;
+  struct cupsd *cupsd;        /* NULL: none so far */
+  const struct dx_job *about; /* borrowed; has an id and a uuid */
+  enum { ANSWERED, IN_LINE, ASKS, NEEDS_ACTIVE } step;
+  int64_t asked_ms; /* monotonic: last query */
+  int64_t until_ms; /* deadline of the query */
+  struct dx_http_call *call;
+  struct dx_print_job job;
+  enum dx_place place;
+  enum dx_answer answer; /* of asked_ms, when ANSWERED */
 };
 
 void cupsd_start(struct cupsd *cupsd, struct dx_http *http,
@@ -47,10 +82,10 @@ void cupsd_stop(struct cupsd *cupsd);
  * Returns true, with the last answer about the job, if it was requested at or
  * after since_ms (monotonic). Otherwise starts a query, unless one is in
  * progress, or the last one was less than DX_ASK_AGAIN_MS ago: call it again
- * after dx_http_run(). *question: NULL at the first call for a job.
+ * after dx_http_run().
  */
 bool cupsd_answer(struct cupsd *cupsd, const struct dx_job *job,
-                  struct question **question, int64_t since_ms,
+                  struct question *question, int64_t since_ms,
                   enum dx_answer *ret_answer);
 
 /* True if a queue with this device URI belongs to this spool; with its section.
@@ -65,18 +100,6 @@ bool cupsd_post(struct cupsd *cupsd, bool is_request, struct dx_buf *bytes,
                 struct dx_http_call **ret_call);
 bool cupsd_is_ok(const struct dx_http_response *response);
 
-/* A list of print jobs. cupsd returns at most 500 of all jobs at once: it is
- * requested page by page. */
-#define CUPSD_LIST_TIMEOUT_MS 10000 /* cupsd reads a file for each job */
-struct cupsd_list {
-  struct cupsd *cupsd;
-  bool is_all; /* else only those that are not over */
-  dx_print_jobs_each *each;
-  dx_http_done *done; /* calls cupsd_read_page() */
-  void *ctx;          /* of both */
-  int last_id;        /* that was listed; 0: none */
-  struct dx_http_call *call;
-};
 /* Requests the jobs from this id on, like cupsd_post(). */
 bool cupsd_ask_page(struct cupsd_list *list, int from, int64_t timeout_ms);
 /* Reads a page, and requests the next one: then `done` is called again. */
@@ -84,8 +107,8 @@ enum cupsd_page { CUPSD_PAGE_BAD, CUPSD_PAGE_MORE, CUPSD_PAGE_LAST };
 enum cupsd_page cupsd_read_page(struct cupsd_list *list,
                                 const struct dx_http_response *response);
 
-/* Ends the question, and sets it to NULL; takes NULL. */
-void cupsd_forget(struct question **question);
+/* Ends the question, if there is one. */
+void cupsd_forget(struct question *question);
 
 /*
  * MAY if cupsd has this print job, and it is not over, or can be printed again.

@@ -49,11 +49,11 @@ struct managed {
   bool is_over;              /* only its OnResult is pending */
   bool is_unsynced; /* its directory may not be durable: not in the engine */
   /* permit.c; times are monotonic, 0: none */
-  int64_t may_ms;            /* when the attendant was asked */
-  int64_t may_number;        /* of that question */
-  bool may_yes;              /* its answer, until it is used */
-  struct question *question; /* to cupsd; NULL: none so far */
-  int64_t asked_ms;          /* answers of cupsd must be at least this new */
+  int64_t may_ms;           /* when the attendant was asked */
+  int64_t may_number;       /* of that question */
+  bool may_yes;             /* its answer, until it is used */
+  struct question question; /* to cupsd */
+  int64_t asked_ms;         /* answers of cupsd must be at least this new */
   int64_t watch_ms; /* when to ask cupsd for the state of the print job */
   int64_t watch_gap_ms;
 };
