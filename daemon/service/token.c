@@ -133,70 +133,47 @@ static enum dx_code token_read_file(struct dx_token *token, struct dx_err *err)
 
 /* ---- a command ---- */
 
-/* Waits until fd is readable. E_KEY after until_ms; E_STOPPED. */
-static enum dx_code await(const struct dx_token *token, int fd,
-                          int64_t until_ms, struct dx_err *err)
+/* Waits for the end of a process. E_KEY when its time is over; E_STOPPED. */
+static enum dx_code await_end(const struct dx_token *token, pid_t pid,
+                              struct dx_err *err)
 {
-  struct pollfd p[2] = {{.fd = fd, .events = POLLIN},
+  int limit_s = source_of(token)->limit_s;
+  int64_t until_ms = dx_monotonic_ms() + limit_s * INT64_C(1000);
+  struct pollfd p[2] = {{.fd = pidfd_open(pid, 0), .events = POLLIN},
                         {.fd = token->stop_fd, .events = POLLIN}};
   int ready;
 
+  if (p[0].fd < 0)
+    return dx_fail_sys(err, errno, "wait for", source_of(token)->directive);
   do {
     int64_t left = until_ms - dx_monotonic_ms();
 
     ready = left > 0 ? poll(p, 2, (int)left) : 0;
   } while (ready < 0 && errno == EINTR);
+  (void)close(p[0].fd);
   if (p[1].revents != 0)
     return dx_fail(err, DX_E_STOPPED, 0, "stopped");
   if (ready > 0)
     return DX_OK;
   return dx_fail(err, DX_E_KEY, 0, "the %s took longer than %d s",
-                 source_of(token)->directive, source_of(token)->limit_s);
+                 source_of(token)->directive, limit_s);
 }
 
-/* Appends everything up to the end of fd to `text`. E_KEY if that is more than
- * DX_TOKEN_MAX_BYTES; otherwise the errors of await(). */
-static enum dx_code token_read_all(const struct dx_token *token, int fd,
-                                   int64_t until_ms, struct dx_buf *text,
-                                   struct dx_err *err)
-{
-  const char *from = source_of(token)->directive;
-  enum dx_code code = DX_OK;
-  char bytes[4096];
-  ssize_t n = 1;
-
-  while (code == DX_OK && n > 0 && text->len <= DX_TOKEN_MAX_BYTES) {
-    code = await(token, fd, until_ms, err);
-    if (code != DX_OK)
-      break;
-    n = read(fd, bytes, sizeof(bytes));
-    if (n < 0)
-      code = dx_fail(err, DX_E_KEY, errno, "cannot read from the %s: %s", from,
-                     strerror(errno));
-    else
-      dx_buf_add(text, bytes, (size_t)n);
-  }
-  explicit_bzero(bytes, sizeof(bytes));
-  if (code != DX_OK)
-    return code;
-  if (text->len > DX_TOKEN_MAX_BYTES)
-    return dx_fail(err, DX_E_KEY, 0, "the %s provides more than %d bytes", from,
-                   DX_TOKEN_MAX_BYTES);
-  return dx_buf_ok(text) ? DX_OK : dx_fail_nomem(err);
-}
-
+/* Runs the command to its end. Its output waits in the pipe, which has room for
+ * more than a token; a command that prints still more than that cannot end. */
 static enum dx_code run_command(const struct dx_token *token, char **words,
                                 struct dx_buf *output, struct dx_err *err)
 {
-  int64_t until_ms =
-      dx_monotonic_ms() + (int64_t)source_of(token)->limit_s * 1000;
-  char *no_variables[] = {NULL};
-  int ends[2], fd, e, status = 0;
+  char *no_variables[] = {NULL}, bytes[DX_TOKEN_MAX_BYTES + 1];
+  int ends[2], e, status = 0;
   enum dx_code code;
+  ssize_t n = 0;
   pid_t pid;
 
   if (pipe2(ends, O_CLOEXEC) < 0)
     return dx_fail_sys(err, errno, "create a pipe for", "TokenCommand");
+  (void)fcntl(ends[0], F_SETPIPE_SZ, 2 * DX_TOKEN_MAX_BYTES);
+  (void)fcntl(ends[0], F_SETFL, O_NONBLOCK); /* its children may keep it open */
   e = dx_process_start(words, no_variables, ends[1], &pid);
   (void)close(ends[1]);
   if (e != 0) {
@@ -204,28 +181,29 @@ static enum dx_code run_command(const struct dx_token *token, char **words,
     return dx_fail(err, DX_E_KEY, e, "cannot run the TokenCommand '%s': %s",
                    words[0], strerror(e));
   }
-  code = token_read_all(token, ends[0], until_ms, output, err);
+  code = await_end(token, pid, err);
+  if (code == DX_OK)
+    n = read(ends[0], bytes, sizeof(bytes));
   (void)close(ends[0]);
-  if (code == DX_OK) { /* it may still run after closing its output */
-    fd = pidfd_open(pid, 0);
-    code = fd < 0 ? dx_fail_sys(err, errno, "wait for", "TokenCommand")
-                  : await(token, fd, until_ms, err);
-    if (fd >= 0)
-      (void)close(fd);
-  }
   if (code != DX_OK) {
     dx_process_kill(pid);
     return code;
   }
   while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
     ;
+  dx_buf_add(output, bytes, n > 0 ? (size_t)n : 0);
+  explicit_bzero(bytes, sizeof(bytes));
   if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
     return dx_fail(err, DX_E_KEY, 0,
                    "the TokenCommand '%s' failed (%s %d); run it as the "
                    "user of the backends to see why",
                    words[0], WIFEXITED(status) ? "status" : "signal",
                    WIFEXITED(status) ? WEXITSTATUS(status) : WTERMSIG(status));
-  return DX_OK;
+  if (output->len > DX_TOKEN_MAX_BYTES)
+    return dx_fail(err, DX_E_KEY, 0,
+                   "the TokenCommand provides more than %d bytes",
+                   DX_TOKEN_MAX_BYTES);
+  return dx_buf_ok(output) ? DX_OK : dx_fail_nomem(err);
 }
 
 /* Reads the token and its life from {"token": ..., "expires": RFC 3339}. */
