@@ -16,9 +16,9 @@
 
 /* ---- the end of attending ---- */
 
-void attend_send_failures(struct session *session, const char *queue)
+void attend_send_failures(struct client *client, const char *queue)
 {
-  const struct manager *manager = session->manager;
+  const struct manager *manager = client->manager;
   size_t i, failed = 0, undecided = 0;
   struct dx_err err;
 
@@ -34,7 +34,7 @@ void attend_send_failures(struct session *session, const char *queue)
                  strcmp(job->queue, queue) == 0;
   }
   if (failed + undecided > 0)
-    control_send(session->client, "failures %zu %zu", failed, undecided);
+    control_send(client, "failures %zu %zu", failed, undecided);
 }
 
 /* The order matters: after `end` the backend reads nothing. */
@@ -55,25 +55,25 @@ void attend_refuse(struct client *client, const struct dx_err *err)
   send_end(client, err, sentence);
 }
 
-void attend_end(struct session *session, const struct dx_err *err)
+void attend_end(struct client *client, const struct dx_err *err)
 {
-  session->key[0] = '\0';
-  attend_refuse(session->client, err);
+  client->key[0] = '\0';
+  attend_refuse(client, err);
 }
 
-void attend_end_with_outcome(struct session *session, const struct dx_job *job,
+void attend_end_with_outcome(struct client *client, const struct dx_job *job,
                              bool is_new)
 {
   char sentence[DX_SENTENCE_BYTES];
   struct dx_err err = {.code = DX_OK};
 
-  attend_send_failures(session, job->queue);
+  attend_send_failures(client, job->queue);
   if (dx_job_outcome(job, &err) == DX_OK && !is_new)
     (void)snprintf(sentence, sizeof(sentence), "%s", DX_SAY_NOTHING_NEW);
   else
     dx_job_sentence(job, sentence);
-  session->key[0] = '\0';
-  send_end(session->client, &err, sentence);
+  client->key[0] = '\0';
+  send_end(client, &err, sentence);
 }
 
 void attend_reset(struct managed *managed)
@@ -97,9 +97,9 @@ void attend_release(struct managed *managed, enum dx_backend backend)
   attend_reset(managed);
 }
 
-static void tell_canceled(struct session *session, const struct dx_job *job)
+static void tell_canceled(struct client *client, const struct dx_job *job)
 {
-  const struct dx_config *config = session->manager->config;
+  const struct dx_config *config = client->manager->config;
   static const char *const has[] = {"already has", "may have"};
   size_t uploads[2] = {0}; /* that surely, or perhaps, have arrived */
   size_t i, k;
@@ -118,30 +118,29 @@ static void tell_canceled(struct session *session, const struct dx_job *job)
         dx_config_service(config, section) == NULL)
       missing = section;
   }
-  control_send(session->client, "line Canceled job %s", job->key);
+  control_send(client, "line Canceled job %s", job->key);
   for (i = 0; i < 2; i++)
     if (uploads[i] > 0)
-      control_send(session->client,
+      control_send(client,
                    "line The service %s %zu document%s; no results will be "
                    "fetched",
                    has[i], uploads[i], uploads[i] == 1 ? "" : "s");
   if (uploads[0] + uploads[1] == 0)
-    control_send(session->client,
+    control_send(client,
                  "line None of the canceled documents had been uploaded");
   if (dx_job_count(job, DX_ST_EXTRACTED) > 0)
-    control_send(session->client,
-                 "line Earlier results stay in the results directory");
+    control_send(client, "line Earlier results stay in the results directory");
   if (missing != NULL) /* a consumer may wait for the manifest */
-    control_send(session->client,
+    control_send(client,
                  "warn no manifest was written, because service '%s' is not in "
                  "'%s'",
                  missing, config->path);
-  control_send(session->client, "done ");
+  control_send(client, "done ");
 }
 
 void attend_over(struct manager *manager, struct managed *managed)
 {
-  struct session *attendant = managed->attendant, *s;
+  struct client *attendant = managed->attendant, *client;
 
   if (attendant != NULL && managed->job->halt.code != DX_OK)
     attend_end(attendant, &managed->job->halt);
@@ -149,27 +148,27 @@ void attend_over(struct manager *manager, struct managed *managed)
     attend_end_with_outcome(attendant, managed->job, managed->is_new);
   if (attendant != NULL)
     attend_release(managed, DX_BACKEND_ENDED);
-  for (s = manager->sessions; s != NULL; s = s->next)
-    if (s->waits == managed)
-      tell_canceled(s, managed->job);
+  LIST_FOREACH (client, &manager->clients, link)
+    if (client->waits == managed)
+      tell_canceled(client, managed->job);
 }
 
 /* ---- beginning ---- */
 
 /* is_here: not all documents have been uploaded. */
-static void send_note(struct session *session, const struct dx_note *note,
+static void send_note(struct client *client, const struct dx_note *note,
                       bool is_here)
 {
   char line[DX_CHANNEL_LINE_BYTES];
 
   dx_note_format(note, is_here, line);
-  control_send(session->client, "%s", line);
+  control_send(client, "%s", line);
 }
 
-bool attend_is_of(const struct session *session, const struct dx_job *job)
+bool attend_is_of(const struct client *client, const struct dx_job *job)
 {
-  return strcmp(session->key, job->print.key) == 0 &&
-         strcmp(session->run, job->print.run) == 0;
+  return strcmp(client->key, job->print.key) == 0 &&
+         strcmp(client->run, job->print.run) == 0;
 }
 
 /* The newer of two backends of a print job takes over. */
@@ -177,39 +176,39 @@ static void supersede(struct managed *managed)
 {
   if (managed->attendant == NULL)
     return;
-  control_send(managed->attendant->client, "gone");
-  client_close(managed->attendant->client);
+  control_send(managed->attendant, "gone");
+  client_close(managed->attendant);
   managed->attendant->key[0] = '\0';
   attend_release(managed, DX_BACKEND_BROKEN);
 }
 
-static void link_to(struct session *session, struct managed *managed)
+static void link_to(struct client *client, struct managed *managed)
 {
   struct dx_print *print = &managed->job->print;
   const struct dx_note waiting = {
       .kind = DX_NOTE_WAITING, .since_ms = dx_monotonic_ms(), .text = ""};
 
   supersede(managed);
-  session->managed = managed;
-  managed->attendant = session;
+  client->managed = managed;
+  managed->attendant = client;
   attend_reset(managed);
   if (print->backend == DX_BACKEND_BROKEN || print->backend == DX_BACKEND_ENDED)
     print->backend = DX_BACKEND_ATTENDS;
   if (!dx_job_is_here(managed->job) && !dx_job_is_final(managed->job))
-    send_note(session, &waiting, false);
-  dx_engine_wake(session->manager->engine, managed->job);
+    send_note(client, &waiting, false);
+  dx_engine_wake(client->manager->engine, managed->job);
 }
 
 void attend_picked_up(struct manager *manager, struct managed *managed)
 {
-  struct session *s;
+  struct client *client;
 
   if (managed->attendant != NULL &&
       !attend_is_of(managed->attendant, managed->job))
     supersede(managed);
-  for (s = manager->sessions; s != NULL; s = s->next)
-    if (s->managed == NULL && attend_is_of(s, managed->job))
-      link_to(s, managed);
+  LIST_FOREACH (client, &manager->clients, link)
+    if (client->managed == NULL && attend_is_of(client, managed->job))
+      link_to(client, managed);
 }
 
 void attend_refused(struct manager *manager, const char *name, bool is_final,
@@ -217,31 +216,31 @@ void attend_refused(struct manager *manager, const char *name, bool is_final,
 {
   const struct dx_note note = {
       .kind = DX_NOTE_LOCAL, .code = err->code, .text = err->text};
-  struct session *s;
+  struct client *client;
 
-  for (s = manager->sessions; s != NULL; s = s->next) {
-    if (s->key[0] == '\0' || !dx_is_receipt_of(name, s->key) ||
-        strcmp(name + DX_KEY_BYTES, s->run) != 0)
+  LIST_FOREACH (client, &manager->clients, link) {
+    if (client->key[0] == '\0' || !dx_is_receipt_of(name, client->key) ||
+        strcmp(name + DX_KEY_BYTES, client->run) != 0)
       continue;
     if (is_final)
-      attend_end(s, err);
+      attend_end(client, err);
     else
-      send_note(s, &note, true);
+      send_note(client, &note, true);
   }
 }
 
 int64_t attend_turn(struct manager *manager)
 {
   int64_t now = dx_monotonic_ms();
-  const struct session *s;
+  struct client *client;
 
   if (now < manager->alive_ms)
     return manager->alive_ms;
   manager->alive_ms = now + DX_ALIVE_MS;
-  for (s = manager->sessions; s != NULL; s = s->next)
-    if (s->key[0] != '\0')
-      control_send(s->client, "alive");
-  return manager->sessions != NULL ? manager->alive_ms : INT64_MAX;
+  LIST_FOREACH (client, &manager->clients, link)
+    if (client->key[0] != '\0')
+      control_send(client, "alive");
+  return LIST_EMPTY(&manager->clients) ? INT64_MAX : manager->alive_ms;
 }
 
 /* ---- notes ---- */
@@ -291,7 +290,7 @@ static void stop_queue(struct managed *managed, const struct dx_note *note)
   (void)dx_fail(&err, code, 0, "%s", note->text);
   dx_sentence(note->code, NULL, sentence);
   managed->attendant->key[0] = '\0';
-  send_end(managed->attendant->client, &err, sentence);
+  send_end(managed->attendant, &err, sentence);
   attend_release(managed, DX_BACKEND_ENDED);
   managed->job->dirty = true;
 }

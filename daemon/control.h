@@ -18,14 +18,24 @@
 #define DX_DAEMON_CONTROL_H
 
 #include <stddef.h>
+#include <sys/queue.h>
 
 #include "lib/control/channel.h"
+#include "lib/spool/permission.h"
 
 struct dx_spool;
 struct control;
+struct managed;
+struct manager;
 
 struct client {
-  void *data; /* of the caller; NULL at first */
+  /* of manager.h; zeros until its first verb */
+  struct manager *manager;
+  LIST_ENTRY(client) link; /* of manager->clients */
+  struct managed *managed; /* the job that it attends; NULL: none (yet) */
+  char key[DX_KEY_BYTES];  /* of the job; "": it attends none */
+  char run[DX_RUN_BYTES];
+  struct managed *waits; /* the job that it has canceled; NULL: none */
   /* the rest is of control.c */
   struct control *control;
   struct client *next;
@@ -42,7 +52,7 @@ struct control_ops {
   void (*message)(void *ctx, struct client *client,
                   const struct dx_message *message);
   /* The last call for a client, whichever side ended the connection, and even
-   * if it sent nothing. It must free client->data. */
+   * if it sent nothing. */
   void (*closed)(void *ctx, struct client *client);
   void *ctx;
 };

@@ -74,19 +74,19 @@ static struct managed *enlist(struct manager *manager, struct dx_job *job,
 
 void manager_drop(struct manager *manager, struct managed *managed)
 {
-  struct session *s;
+  struct client *client;
   size_t i;
 
-  for (s = manager->sessions; s != NULL; s = s->next) {
-    s->managed = s->managed == managed ? NULL : s->managed;
-    s->waits = s->waits == managed ? NULL : s->waits;
+  LIST_FOREACH (client, &manager->clients, link) {
+    client->managed = client->managed == managed ? NULL : client->managed;
+    client->waits = client->waits == managed ? NULL : client->waits;
   }
   for (i = 0; i < manager->count; i++)
     if (manager->jobs[i] == managed) {
       manager->jobs[i] = manager->jobs[--manager->count];
       break;
     }
-  /* NOLINTNEXTLINE(*-core.NullDereference): no session makes it NULL */
+  /* NOLINTNEXTLINE(*-core.NullDereference): no client makes it NULL */
   if (dx_job_awaits_hook(managed->job)) /* it was not released */
     load_later(manager);
   cupsd_forget(&managed->question);

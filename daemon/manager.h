@@ -30,23 +30,12 @@
 #include "lib/spool/job.h"
 #include "lib/spool/spool.h"
 
-/* A client of the control socket, from its first verb on. */
-struct session {
-  struct manager *manager;
-  struct client *client;
-  struct session *next;
-  struct managed *managed; /* the job that it attends; NULL: none (yet) */
-  char key[DX_KEY_BYTES];  /* of the job; "": it attends none */
-  char run[DX_RUN_BYTES];
-  struct managed *waits; /* the job that it has canceled; NULL: none */
-};
-
 /* A job that is not over, or whose OnResult is pending. */
 struct managed {
   struct dx_job *job;
-  struct session *attendant; /* NULL: none attends */
-  bool is_new;               /* this run sends something */
-  bool is_over;              /* only its OnResult is pending */
+  struct client *attendant; /* NULL: none attends */
+  bool is_new;              /* this run sends something */
+  bool is_over;             /* only its OnResult is pending */
   bool is_unsynced; /* its directory may not be durable: not in the engine */
   /* permit.c; times are monotonic, 0: none */
   int64_t may_ms;           /* when the attendant was asked */
@@ -67,7 +56,7 @@ struct manager {
   struct dx_engine *engine;
   struct cupsd cupsd;
   struct transfers transfers;
-  struct session *sessions;
+  LIST_HEAD(, client) clients; /* that have sent a verb */
   struct managed **jobs;
   size_t count;
   int64_t receipts_ms; /* when to scan received/ again */
@@ -155,13 +144,13 @@ void permit_learn(struct manager *manager, struct managed *managed,
 void attend_refuse(struct client *client, const struct dx_err *err);
 /* The same for a client that attends, with an error or the outcome of the job.
  * is_new: this run has sent something. */
-void attend_end(struct session *session, const struct dx_err *err);
-void attend_end_with_outcome(struct session *session, const struct dx_job *job,
+void attend_end(struct client *client, const struct dx_err *err);
+void attend_end_with_outcome(struct client *client, const struct dx_job *job,
                              bool is_new);
 /* The failures of the queue; only its next print jobs can report them. */
-void attend_send_failures(struct session *session, const char *queue);
+void attend_send_failures(struct client *client, const char *queue);
 /* Whether the client attends this run of the job. */
-bool attend_is_of(const struct session *session, const struct dx_job *job);
+bool attend_is_of(const struct client *client, const struct dx_job *job);
 /* Resets the state of permit.c after the attendant has changed: cupsd is asked
  * at once. */
 void attend_reset(struct managed *managed);

@@ -26,7 +26,7 @@ static enum dx_permission ask_attendant(struct managed *managed)
   if (managed->may_ms == 0) {
     managed->may_ms = now;
     managed->may_number++;
-    control_send(managed->attendant->client, "may %lld",
+    control_send(managed->attendant, "may %lld",
                  (long long)managed->may_number);
     return DX_MAY_WAIT;
   }

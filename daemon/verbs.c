@@ -30,63 +30,62 @@ static void retry_if_stopped(struct manager *manager, struct managed *managed)
 }
 
 /* No job of this run is in progress: it is over, or was superseded. */
-static void begin_without_receipt(struct session *session)
+static void begin_without_receipt(struct client *client)
 {
-  struct manager *manager = session->manager;
+  struct manager *manager = client->manager;
   struct dx_job *job = NULL;
   struct dx_err err;
-  enum dx_code code = dx_spool_load(manager->spool, session->key, &job, &err);
+  enum dx_code code = dx_spool_load(manager->spool, client->key, &job, &err);
 
   if (code != DX_OK) {
-    attend_end(session, &err);
-  } else if (!attend_is_of(session, job) ||
-             (!dx_job_is_final(job) && manager_holds(manager, session->key))) {
-    control_send(session->client, "gone"); /* another run has taken over */
-    client_close(session->client);
+    attend_end(client, &err);
+  } else if (!attend_is_of(client, job) ||
+             (!dx_job_is_final(job) && manager_holds(manager, client->key))) {
+    control_send(client, "gone"); /* another run has taken over */
+    client_close(client);
     dx_job_free(&job);
   } else if (dx_job_is_final(job)) {
-    attend_end_with_outcome(session, job, true);
+    attend_end_with_outcome(client, job, true);
     dx_job_free(&job);
   } else if (manager_take(manager, job, false, &err) != DX_OK) {
-    attend_end(session, &err);
+    attend_end(client, &err);
   }
 }
 
-static void verb_attend(struct session *session, const char *key,
-                        const char *run)
+static void verb_attend(struct client *client, const char *key, const char *run)
 {
   char name[DX_RECEIPT_BYTES];
   struct managed *managed;
   struct dx_err err;
   enum dx_code code;
 
-  (void)snprintf(session->key, sizeof(session->key), "%s", key);
-  (void)snprintf(session->run, sizeof(session->run), "%s", run);
+  (void)snprintf(client->key, sizeof(client->key), "%s", key);
+  (void)snprintf(client->run, sizeof(client->run), "%s", run);
   (void)snprintf(name, sizeof(name), "%s.%s", key, run);
   if (!dx_is_receipt_name(name)) {
     (void)dx_fail(&err, DX_E_ARG, 0, "not the name of a receipt");
-    attend_end(session, &err);
+    attend_end(client, &err);
     return;
   }
-  manager_pick_up_others(session->manager, name);
-  code = manager_pick_up(session->manager, name, &err);
+  manager_pick_up_others(client->manager, name);
+  code = manager_pick_up(client->manager, name, &err);
   if (code != DX_E_NOT_FOUND)
     return; /* linked, refused, or waiting */
-  managed = manager_find(session->manager, key);
+  managed = manager_find(client->manager, key);
   if (managed == NULL || managed->is_over ||
-      !attend_is_of(session, managed->job)) {
-    begin_without_receipt(session);
+      !attend_is_of(client, managed->job)) {
+    begin_without_receipt(client);
   } else {
-    attend_picked_up(session->manager, managed);
-    retry_if_stopped(session->manager, managed);
+    attend_picked_up(client->manager, managed);
+    retry_if_stopped(client->manager, managed);
   }
 }
 
 /* If a document was refused or has failed, the backend stays, so that CUPS
  * holds the print job: users notice that, but not an entry in the spool. */
-static void verb_leave(struct session *session)
+static void verb_leave(struct client *client)
 {
-  struct managed *managed = session->managed;
+  struct managed *managed = client->managed;
 
   if (managed == NULL || managed->is_unsynced ||
       managed->job->print.undecided ||
@@ -94,33 +93,33 @@ static void verb_leave(struct session *session)
       dx_job_count(managed->job, DX_ST_FAILED) > 0)
     return;
   managed->job->print.backend = DX_BACKEND_LEFT;
-  if (!manager_save(session->manager, managed)) {
+  if (!manager_save(client->manager, managed)) {
     managed->job->print.backend = DX_BACKEND_ATTENDS;
     return; /* it asks again */
   }
-  attend_send_failures(session, managed->job->queue);
-  control_send(session->client, "left");
-  session->key[0] = '\0';
+  attend_send_failures(client, managed->job->queue);
+  control_send(client, "left");
+  client->key[0] = '\0';
   attend_release(managed, DX_BACKEND_LEFT);
 }
 
-static void verb_ended(struct session *session, const char *word)
+static void verb_ended(struct client *client, const char *word)
 {
   enum dx_answer answer = dx_answer_by_word(word);
-  struct managed *managed = session->managed;
+  struct managed *managed = client->managed;
   char sentence[DX_SENTENCE_BYTES];
 
   if (managed == NULL)
     return;
   attend_release(managed, DX_BACKEND_ENDED);
   if (answer != DX_ANSWER_COUNT && answer != DX_ANSWER_NOT_ASKED)
-    permit_learn(session->manager, managed, answer);
-  session->key[0] = '\0';
-  if (!manager_save(session->manager, managed))
+    permit_learn(client->manager, managed, answer);
+  client->key[0] = '\0';
+  if (!manager_save(client->manager, managed))
     return;
   dx_job_sentence(managed->job, sentence);
-  control_send(session->client, "sentence %s", sentence);
-  control_send(session->client, "gone");
+  control_send(client, "sentence %s", sentence);
+  control_send(client, "gone");
 }
 
 /* ---- cancel ---- */
@@ -147,16 +146,16 @@ static bool is_done(const struct managed *managed)
          dx_job_is_finished(managed->job);
 }
 
-static void tell_finished(struct session *session, const struct dx_job *job)
+static void tell_finished(struct client *client, const struct dx_job *job)
 {
   size_t good = dx_job_count(job, DX_ST_EXTRACTED);
 
   if (good == job->submission_count)
-    control_send(session->client,
+    control_send(client,
                  "done Job %s has already finished: everything is extracted",
                  job->key);
   else
-    control_send(session->client,
+    control_send(client,
                  "done Job %s has already finished: %zu of %zu documents "
                  "extracted",
                  job->key, good, job->submission_count);
@@ -164,10 +163,10 @@ static void tell_finished(struct session *session, const struct dx_job *job)
 
 /* Moves a job to damaged/ if it is unreadable, so that the print job can run
  * again. */
-static enum dx_code verb_cancel(struct session *session, const char *key,
+static enum dx_code verb_cancel(struct client *client, const char *key,
                                 struct dx_err *err)
 {
-  struct manager *manager = session->manager;
+  struct manager *manager = client->manager;
   struct managed *managed = find(manager, key);
   /* Over, failed, or unreadable. */
   bool is_stored = managed == NULL || managed->is_over;
@@ -175,7 +174,7 @@ static enum dx_code verb_cancel(struct session *session, const char *key,
   enum dx_code code = DX_OK;
 
   if (is_done(managed)) {
-    tell_finished(session, managed->job);
+    tell_finished(client, managed->job);
     return DX_OK;
   }
   if (is_stored)
@@ -193,7 +192,7 @@ static enum dx_code verb_cancel(struct session *session, const char *key,
                     "again later",
                     key);
     if (code == DX_OK)
-      control_send(session->client,
+      control_send(client,
                    "done Moved job %.32s, whose job file cannot be read, to "
                    "'%s/damaged'",
                    key, manager->config->spool_dir);
@@ -202,7 +201,7 @@ static enum dx_code verb_cancel(struct session *session, const char *key,
   if (code != DX_OK)
     return code;
   if (is_stored && dx_job_is_finished(managed->job)) {
-    tell_finished(session, managed->job);
+    tell_finished(client, managed->job);
     manager_drop(manager, managed);
     return DX_OK;
   }
@@ -213,7 +212,7 @@ static enum dx_code verb_cancel(struct session *session, const char *key,
                    "it with: cancel %s",
                    print_job, print_job);
   }
-  session->waits = managed;
+  client->waits = managed;
   dx_job_end(managed->job, DX_EV_CANCEL);
   dx_job_set_message(managed->job, DX_OK, "", 0);
   if (is_stored) {
@@ -258,7 +257,7 @@ static enum dx_code move_section(struct manager *manager, struct dx_job *job,
 
 /* Restarts failed submissions if their documents are still stored, or queries
  * their status if it is uncertain. */
-static enum dx_code restart(struct session *session, struct dx_job *job,
+static enum dx_code restart(struct client *client, struct dx_job *job,
                             const char *section, struct dx_err *err)
 {
   enum dx_code code = DX_OK;
@@ -266,7 +265,7 @@ static enum dx_code restart(struct session *session, struct dx_job *job,
   size_t i;
 
   if (section[0] != '\0')
-    code = move_section(session->manager, job, section, err);
+    code = move_section(client->manager, job, section, err);
   for (i = 0; code == DX_OK && i < job->submission_count; i++) {
     struct dx_submission *sub = &job->submissions[i];
 
@@ -275,7 +274,7 @@ static enum dx_code restart(struct session *session, struct dx_job *job,
     if (dx_submission_is_here(sub) || dx_submission_needs_verify(sub))
       code = dx_submission_retry(sub, err);
     else
-      control_send(session->client,
+      control_send(client,
                    "warn document %zu is no longer in the spool and must be "
                    "submitted again: %s",
                    sub->files[0].document + 1, sub->reason);
@@ -300,47 +299,45 @@ static enum dx_code restart(struct session *session, struct dx_job *job,
   return DX_OK;
 }
 
-static enum dx_code retry_finished(struct session *session,
+static enum dx_code retry_finished(struct client *client,
                                    const struct dx_job *job, struct dx_err *err)
 {
   if (dx_job_outcome(job, NULL) != DX_OK)
     return dx_fail(err, DX_E_JOB, 0, "nothing in job %s can be retried",
                    job->key);
-  control_send(session->client,
-               "done Everything in job %s has already been extracted",
+  control_send(client, "done Everything in job %s has already been extracted",
                job->key);
   return DX_OK;
 }
 
-static enum dx_code verb_retry(struct session *session, const char *key,
+static enum dx_code verb_retry(struct client *client, const char *key,
                                const char *section, struct dx_err *err)
 {
-  struct manager *manager = session->manager;
+  struct manager *manager = client->manager;
   struct managed *managed = find(manager, key);
   bool is_stored = managed == NULL || managed->is_over;
   enum dx_code code = DX_E_BUSY;
 
   if (is_done(managed))
-    return retry_finished(session, managed->job, err);
+    return retry_finished(client, managed->job, err);
   if (is_stored || managed->attendant == NULL || section[0] != '\0')
     code = manager_borrow(manager, key, &managed, err);
   if (code == DX_E_BUSY && section[0] == '\0') {
-    control_send(session->client,
-                 "line docextractd is processing job %s; nothing to do", key);
+    control_send(client, "line docextractd is processing job %s; nothing to do",
+                 key);
     if (managed->job->message[0] != '\0')
-      control_send(session->client, "line Its message: %s",
-                   managed->job->message);
-    control_send(session->client, "done ");
+      control_send(client, "line Its message: %s", managed->job->message);
+    control_send(client, "done ");
     return DX_OK;
   }
   if (code != DX_OK)
     return code;
   if (is_stored && dx_job_is_finished(managed->job)) {
-    code = retry_finished(session, managed->job, err);
+    code = retry_finished(client, managed->job, err);
     manager_drop(manager, managed);
     return code;
   }
-  code = restart(session, managed->job, section, err);
+  code = restart(client, managed->job, section, err);
   managed->is_new = managed->is_new || code == DX_OK;
   if (code == DX_OK && is_stored)
     code = dx_spool_reopen(manager->spool, managed->job, err);
@@ -353,17 +350,17 @@ static enum dx_code verb_retry(struct session *session, const char *key,
   else if (!manager_drive(manager, managed) && code == DX_OK)
     code = dx_fail_nomem(err);
   if (code == DX_OK)
-    control_send(session->client,
-                 "done Retrying job %s; check with: docextract jobs", key);
+    control_send(client, "done Retrying job %s; check with: docextract jobs",
+                 key);
   return code;
 }
 
 /* ---- purge, seen ---- */
 
-static enum dx_code verb_purge(struct session *session, const char *key,
+static enum dx_code verb_purge(struct client *client, const char *key,
                                struct dx_err *err)
 {
-  struct manager *manager = session->manager;
+  struct manager *manager = client->manager;
   struct dx_job *job = NULL;
   enum dx_code code = DX_E_JOB;
 
@@ -380,13 +377,13 @@ static enum dx_code verb_purge(struct session *session, const char *key,
     code = dx_spool_remove(manager->spool, &job, err);
   dx_job_free(&job);
   if (code == DX_OK)
-    control_send(session->client, "done Removed job %s", key);
+    control_send(client, "done Removed job %s", key);
   return code;
 }
 
-static enum dx_code verb_seen(struct session *session, struct dx_err *err)
+static enum dx_code verb_seen(struct client *client, struct dx_err *err)
 {
-  struct manager *manager = session->manager;
+  struct manager *manager = client->manager;
   size_t i, count = 0;
   enum dx_code code;
 
@@ -396,7 +393,7 @@ static enum dx_code verb_seen(struct session *session, struct dx_err *err)
   code = dx_spool_count_failures(manager->spool, NULL, true, &count, err);
   count += transfers_acknowledge(&manager->transfers);
   if (code == DX_OK)
-    control_send(session->client, "done Acknowledged %zu failed job%s", count,
+    control_send(client, "done Acknowledged %zu failed job%s", count,
                  count == 1 ? "" : "s");
   return code;
 }
@@ -408,79 +405,63 @@ static void tell_client(void *ctx, const char *line)
   control_send(ctx, "%s", line);
 }
 
-/* ---- sessions ---- */
+/* ---- clients ---- */
 
 void verbs_closed(void *ctx, struct client *client)
 {
-  struct session *session = client->data, **at;
-
   (void)ctx;
-  if (session == NULL)
+  if (client->manager == NULL)
     return;
-  if (session->managed != NULL)
-    attend_release(session->managed, DX_BACKEND_BROKEN);
-  dx_engine_cancel_hello(session->manager->engine, client);
-  for (at = &session->manager->sessions; *at != session; at = &(*at)->next)
-    ;
-  *at = session->next;
-  free(session);
+  if (client->managed != NULL)
+    attend_release(client->managed, DX_BACKEND_BROKEN);
+  dx_engine_cancel_hello(client->manager->engine, client);
+  LIST_REMOVE(client, link);
 }
 
 void verbs_message(struct manager *manager, struct client *client,
                    const struct dx_message *message)
 {
-  struct session *session = client->data;
   const char *key = message->words[0];
   struct dx_err err;
   enum dx_code code = DX_OK;
   int64_t number;
 
-  if (session == NULL) {
-    session = calloc(1, sizeof(*session));
-    if (session == NULL) {
-      control_send(client, "error E_NOMEM out of memory");
-      client_close(client);
-      return;
-    }
-    session->manager = manager;
-    session->client = client;
-    session->next = manager->sessions;
-    manager->sessions = session;
-    client->data = session;
-  }
+  if (client->manager == NULL)
+    LIST_INSERT_HEAD(&manager->clients, client, link);
+  client->manager = manager;
   switch (message->verb) {
   case DX_VERB_ATTEND:
-    if (session->key[0] == '\0')
-      verb_attend(session, key, message->words[1]);
+    if (client->key[0] == '\0')
+      verb_attend(client, key, message->words[1]);
     break;
   case DX_VERB_YES:
   case DX_VERB_NO:
-    if (session->managed == NULL || !dx_message_number(message, 0, &number))
+    if (client->managed == NULL || !dx_message_number(message, 0, &number))
       break;
-    permit_reply(session->managed, number, message->verb == DX_VERB_YES);
-    dx_engine_wake(manager->engine, session->managed->job);
+    permit_reply(client->managed, number, message->verb == DX_VERB_YES);
+    dx_engine_wake(manager->engine, client->managed->job);
     break;
   case DX_VERB_LEAVE:
-    verb_leave(session);
+    verb_leave(client);
     break;
   case DX_VERB_ENDED:
-    verb_ended(session, message->words[0]);
+    verb_ended(client, key);
     break;
   case DX_VERB_HELLO:
     code = dx_engine_hello(manager->engine, message->text, tell_client, client,
                            &err);
     break;
   case DX_VERB_RETRY:
-    code = verb_retry(session, key, message->text, &err);
+    code = verb_retry(client, key, message->text, &err);
     break;
   case DX_VERB_CANCEL:
-    code = verb_cancel(session, key, &err);
+    code = verb_cancel(client, key, &err);
     break;
   case DX_VERB_PURGE:
-    code = verb_purge(session, key, &err);
+    code = verb_purge(client, key, &err);
     break;
   case DX_VERB_SEEN:
-    code = verb_seen(session, &err);
+    code = verb_seen(client, &err);
     break;
   default: /* main.c handles YIELD */
     break;

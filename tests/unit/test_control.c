@@ -75,7 +75,6 @@ static void note_message(void *ctx, struct client *client,
   seen.last = client;
   seen.verb = message->verb;
   (void)strcpy(seen.text, message->text);
-  client->data = client;
   if (seen.closes) {
     control_send(client, "done bye");
     client_close(client);
@@ -84,10 +83,8 @@ static void note_message(void *ctx, struct client *client,
 
 static void note_closed(void *ctx, struct client *client)
 {
-  void *data = client->data;
-
   (void)ctx;
-  assert_true(data == NULL || data == client);
+  (void)client;
   seen.closed++;
 }
 
