@@ -139,13 +139,6 @@ static struct managed *find(struct manager *manager, const char *key)
   return manager_find(manager, key);
 }
 
-/* Only its OnResult is pending: no command changes it. */
-static bool is_done(const struct managed *managed)
-{
-  return managed != NULL && managed->is_over &&
-         dx_job_is_finished(managed->job);
-}
-
 static void tell_finished(struct client *client, const struct dx_job *job)
 {
   size_t good = dx_job_count(job, DX_ST_EXTRACTED);
@@ -173,10 +166,6 @@ static enum dx_code verb_cancel(struct client *client, const char *key,
   char name[DX_RECEIPT_BYTES], print_job[64];
   enum dx_code code = DX_OK;
 
-  if (is_done(managed)) {
-    tell_finished(client, managed->job);
-    return DX_OK;
-  }
   if (is_stored)
     code = manager_borrow(manager, key, &managed, err);
   if (code == DX_E_DAMAGED ||
@@ -202,7 +191,7 @@ static enum dx_code verb_cancel(struct client *client, const char *key,
     return code;
   if (is_stored && dx_job_is_finished(managed->job)) {
     tell_finished(client, managed->job);
-    manager_drop(manager, managed);
+    (void)manager_drive(manager, managed); /* OnResult may be pending */
     return DX_OK;
   }
   if (managed->attendant != NULL && managed->job->cups_id != NULL) {
@@ -318,8 +307,6 @@ static enum dx_code verb_retry(struct client *client, const char *key,
   bool is_stored = managed == NULL || managed->is_over;
   enum dx_code code = DX_E_BUSY;
 
-  if (is_done(managed))
-    return retry_finished(client, managed->job, err);
   if (is_stored || managed->attendant == NULL || section[0] != '\0')
     code = manager_borrow(manager, key, &managed, err);
   if (code == DX_E_BUSY && section[0] == '\0') {
@@ -334,7 +321,7 @@ static enum dx_code verb_retry(struct client *client, const char *key,
     return code;
   if (is_stored && dx_job_is_finished(managed->job)) {
     code = retry_finished(client, managed->job, err);
-    manager_drop(manager, managed);
+    (void)manager_drive(manager, managed);
     return code;
   }
   code = restart(client, managed->job, section, err);
