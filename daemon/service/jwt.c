@@ -9,6 +9,7 @@
 #include <openssl/evp.h>
 #include <openssl/pem.h>
 #include <openssl/rsa.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,32 +22,11 @@
 #define RSA_MIN_BITS 2048
 #define SIGNATURE_MAX 2048 /* RSA with 16384 bits */
 
-enum family { HS, RS, PS, ES, ED };
-
-struct algorithm {
-  enum family family;
-  const char *hash; /* NULL: the key type's own */
-  size_t hash_bytes;
-  const char *curve; /* ES */
-  size_t part_bytes; /* ES: of r, and of s */
-};
-
-/* In the order of DX_ALGORITHMS. */
-static const struct algorithm algorithms[DX_ALG_COUNT] = {
-    [DX_ALG_HS256] = {HS, "SHA256", 32, NULL, 0},
-    [DX_ALG_HS384] = {HS, "SHA384", 48, NULL, 0},
-    [DX_ALG_HS512] = {HS, "SHA512", 64, NULL, 0},
-    [DX_ALG_RS256] = {RS, "SHA256", 32, NULL, 0},
-    [DX_ALG_RS384] = {RS, "SHA384", 48, NULL, 0},
-    [DX_ALG_RS512] = {RS, "SHA512", 64, NULL, 0},
-    [DX_ALG_PS256] = {PS, "SHA256", 32, NULL, 0},
-    [DX_ALG_PS384] = {PS, "SHA384", 48, NULL, 0},
-    [DX_ALG_PS512] = {PS, "SHA512", 64, NULL, 0},
-    [DX_ALG_ES256] = {ES, "SHA256", 32, "prime256v1", 32},
-    [DX_ALG_ES384] = {ES, "SHA384", 48, "secp384r1", 48},
-    [DX_ALG_ES512] = {ES, "SHA512", 64, "secp521r1", 66},
-    [DX_ALG_EdDSA] = {ED, NULL, 0, NULL, 0},
-};
+/* An algorithm is "EdDSA", or two letters and the bits of its hash. */
+static bool is_kind(const char *alg, const char *letters)
+{
+  return strncmp(alg, letters, 2) == 0;
+}
 
 /* base64url without padding, RFC 7515 section 2. */
 static void add_base64url(struct dx_buf *buf, const void *bytes, size_t len)
@@ -116,48 +96,48 @@ static enum dx_code unfit(const struct dx_service *service, const char *why,
 }
 
 /* Returns why a key does not fit; NULL if it fits. */
-static const char *misfit(EVP_PKEY *key, const struct algorithm *a)
+static const char *misfit(EVP_PKEY *key, const char *alg)
 {
-  int type = EVP_PKEY_get_base_id(key);
-  char curve[64];
+  bool is_rsa = EVP_PKEY_is_a(key, "RSA");
+  const char *curve = strcmp(alg, "ES256") == 0   ? "prime256v1"
+                      : strcmp(alg, "ES384") == 0 ? "secp384r1"
+                                                  : "secp521r1";
+  char name[64];
   size_t len;
 
-  switch (a->family) {
-  case RS:
-  case PS:
-    if (type != EVP_PKEY_RSA && (a->family == RS || type != EVP_PKEY_RSA_PSS))
+  if (is_kind(alg, "RS") || is_kind(alg, "PS")) {
+    if (!is_rsa && (alg[0] == 'R' || !EVP_PKEY_is_a(key, "RSA-PSS")))
       return "it is not an RSA key";
     return EVP_PKEY_get_bits(key) >= RSA_MIN_BITS
                ? NULL
                : "it is shorter than 2048 bits";
-  case ES:
-    if (type != EVP_PKEY_EC)
+  }
+  if (is_kind(alg, "ES")) {
+    if (!EVP_PKEY_is_a(key, "EC"))
       return "it is not an EC key";
-    return EVP_PKEY_get_group_name(key, curve, sizeof(curve), &len) == 1 &&
-                   strcmp(curve, a->curve) == 0
+    return EVP_PKEY_get_group_name(key, name, sizeof(name), &len) == 1 &&
+                   strcmp(name, curve) == 0
                ? NULL
                : "it is on another curve";
-  default:
-    return type == EVP_PKEY_ED25519 || type == EVP_PKEY_ED448
-               ? NULL
-               : "it is not an Ed25519 or Ed448 key";
   }
+  return EVP_PKEY_is_a(key, "ED25519") || EVP_PKEY_is_a(key, "ED448")
+             ? NULL
+             : "it is not an Ed25519 or Ed448 key";
 }
 
 /* The caller frees *ret_key, even after a failure. */
 static enum dx_code read_key(const struct dx_service *service,
-                             const char *bytes, size_t len,
-                             const struct algorithm *a, EVP_PKEY **ret_key,
-                             struct dx_err *err)
+                             const char *bytes, size_t len, const char *alg,
+                             EVP_PKEY **ret_key, struct dx_err *err)
 {
   char password[] = ""; /* otherwise OpenSSL asks on the terminal */
   const char *why;
   BIO *bio;
 
-  if (a->family == HS) {
+  if (is_kind(alg, "HS")) {
     if (len > 0 && bytes[len - 1] == '\n')
       len--; /* added by editors */
-    if (len < a->hash_bytes)
+    if (len < (size_t)atoi(alg + 2) / 8)
       return unfit(service,
                    "it is too short; HS256 needs 32 bytes, HS384 48, HS512 64",
                    err);
@@ -170,7 +150,7 @@ static enum dx_code read_key(const struct dx_service *service,
     return dx_fail_nomem(err);
   *ret_key = PEM_read_bio_PrivateKey(bio, NULL, NULL, password);
   BIO_free(bio);
-  why = *ret_key != NULL ? misfit(*ret_key, a)
+  why = *ret_key != NULL ? misfit(*ret_key, alg)
                          : "it contains no unencrypted PEM private key";
   return why == NULL ? DX_OK : unfit(service, why, err);
 }
@@ -193,24 +173,27 @@ static bool to_raw(unsigned char *signature, size_t *len, size_t part)
   return ok;
 }
 
-static bool sign_with(EVP_PKEY *key, const struct algorithm *a,
-                      const struct dx_buf *text, unsigned char *signature,
-                      size_t *ret_len)
+static bool sign_with(EVP_PKEY *key, const char *alg, const struct dx_buf *text,
+                      unsigned char *signature, size_t *ret_len)
 {
+  size_t part = ((size_t)EVP_PKEY_get_bits(key) + 7) / 8; /* of r, and of s */
+  char hash[16];
   EVP_MD_CTX *ctx = EVP_MD_CTX_new();
   EVP_PKEY_CTX *key_ctx = NULL;
   size_t len = SIGNATURE_MAX;
-  bool ok =
-      ctx != NULL &&
-      EVP_DigestSignInit_ex(ctx, &key_ctx, a->hash, NULL, NULL, key, NULL) ==
-          1 &&
-      (a->family != PS ||
-       (EVP_PKEY_CTX_set_rsa_padding(key_ctx, RSA_PKCS1_PSS_PADDING) > 0 &&
-        EVP_PKEY_CTX_set_rsa_pss_saltlen(key_ctx, RSA_PSS_SALTLEN_DIGEST) >
-            0)) &&
-      EVP_DigestSign(ctx, signature, &len, (const unsigned char *)text->data,
-                     text->len) == 1 &&
-      (a->family != ES || to_raw(signature, &len, a->part_bytes));
+  bool ok;
+
+  (void)snprintf(hash, sizeof(hash), "SHA%s", alg + 2);
+  ok = ctx != NULL &&
+       EVP_DigestSignInit_ex(ctx, &key_ctx, is_kind(alg, "Ed") ? NULL : hash,
+                             NULL, NULL, key, NULL) == 1 &&
+       (!is_kind(alg, "PS") ||
+        (EVP_PKEY_CTX_set_rsa_padding(key_ctx, RSA_PKCS1_PSS_PADDING) > 0 &&
+         EVP_PKEY_CTX_set_rsa_pss_saltlen(key_ctx, RSA_PSS_SALTLEN_DIGEST) >
+             0)) &&
+       EVP_DigestSign(ctx, signature, &len, (const unsigned char *)text->data,
+                      text->len) == 1 &&
+       (!is_kind(alg, "ES") || to_raw(signature, &len, part));
 
   EVP_MD_CTX_free(ctx);
   *ret_len = len;
@@ -221,7 +204,7 @@ enum dx_code dx_jwt_sign(const struct dx_service *service, const char *key,
                          size_t key_len, int64_t offset_s, struct dx_buf *ret,
                          struct dx_err *err)
 {
-  const struct algorithm *a = &algorithms[service->token_algorithm];
+  const char *alg = dx_algorithm_names[service->token_algorithm];
   unsigned char signature[SIGNATURE_MAX];
   EVP_PKEY *pkey = NULL;
   size_t len = 0;
@@ -229,8 +212,8 @@ enum dx_code dx_jwt_sign(const struct dx_service *service, const char *key,
 
   if (!add_parts(ret, service, offset_s))
     return dx_fail_nomem(err);
-  code = read_key(service, key, key_len, a, &pkey, err);
-  if (code == DX_OK && !sign_with(pkey, a, ret, signature, &len))
+  code = read_key(service, key, key_len, alg, &pkey, err);
+  if (code == DX_OK && !sign_with(pkey, alg, ret, signature, &len))
     code = unfit(service, "signing failed", err);
   EVP_PKEY_free(pkey);
   if (code != DX_OK)
