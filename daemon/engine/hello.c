@@ -31,13 +31,13 @@ struct hello {
   bool is_ready;    /* the request could be sent */
   char detail[256]; /* of a step that succeeded */
   const struct dx_http_response *response; /* valid until the call ends */
-  enum dx_code meaning;                    /* of the response */
-  struct dx_err err;                       /* of the meaning */
+  struct dx_err err;                       /* its meaning */
   int64_t off_ms; /* clock of the service minus ours; 0 if unknown */
   char *greeting;
 };
 
-/* The result of a step. */
+/* The result of a step. If a step after the call fails, *err is h->err at
+ * first. */
 #define DETAIL(h, ...) \
   (void)snprintf((h)->detail, sizeof((h)->detail), __VA_ARGS__)
 
@@ -122,7 +122,6 @@ static enum dx_code step_name(struct hello *h, struct dx_err *err)
   DETAIL(h, "%s%s%s", host, address[0] != '\0' ? " is " : "", address);
   if (h->response->was_resolved)
     return DX_OK;
-  *err = h->err;
   if (err->code != DX_E_NET)
     return err->code;
   return dx_fail(err, DX_E_NET, 0,
@@ -138,7 +137,6 @@ static enum dx_code step_connection(struct hello *h, struct dx_err *err)
   DETAIL(h, "%s port %d", h->response->address, h->response->port);
   if (h->response->was_connected)
     return DX_OK;
-  *err = h->err;
   if (err->code != DX_E_NET)
     return err->code;
   return dx_fail(err, DX_E_NET, e, "cannot connect to %s: %s; check %s",
@@ -153,7 +151,6 @@ static enum dx_code step_certificate(struct hello *h, struct dx_err *err)
          is_https(h) ? "trusted" : "none: plain HTTP to this computer");
   if (!is_https(h) || h->is_ready)
     return DX_OK;
-  *err = h->err;
   if (err->code == DX_E_CERT)
     return err->code; /* the message contains advice */
   return dx_fail_advice(err, "check that the port of BaseURL supports HTTPS");
@@ -161,14 +158,13 @@ static enum dx_code step_certificate(struct hello *h, struct dx_err *err)
 
 static enum dx_code step_response(struct hello *h, struct dx_err *err)
 {
-  if (h->meaning == DX_OK || h->meaning == DX_E_TOKEN) {
+  if (err->code == DX_OK || err->code == DX_E_TOKEN) {
     DETAIL(h, "status %d", h->response->status);
     return DX_OK;
   }
-  *err = h->err;
-  if (dx_class_of(h->meaning) == DX_CL_CONFIG || h->meaning == DX_E_REFUSED)
+  if (dx_class_of(err->code) == DX_CL_CONFIG || err->code == DX_E_REFUSED)
     return dx_fail_advice(err, "check BaseURL");
-  if (h->meaning == DX_E_RATE)
+  if (err->code == DX_E_RATE)
     return dx_fail_advice(err, "try again later, or lower APIRate");
   return dx_fail_advice(err, "try again later; print jobs wait until then");
 }
@@ -186,42 +182,30 @@ static enum dx_code step_token_accepted(struct hello *h, struct dx_err *err)
 {
   char clock[128];
 
-  if (h->meaning == DX_OK) {
+  if (err->code == DX_OK) {
     DETAIL(h, "yes");
     return DX_OK;
   }
-  *err = h->err;
   return dx_fail_advice(err, "%s",
                         is_clock_off(h, clock)
                             ? clock
                             : dx_token_sources[h->svc->service->token].advice);
 }
 
-#define STEPS(X)                \
-  X(spool, "spool")             \
-  X(token, "token")             \
-  X(name, "name")               \
-  X(connection, "connection")   \
-  X(certificate, "certificate") \
-  X(response, "response")       \
-  X(token_accepted, "token accepted")
-
-enum hello_step {
-#define X(function, name) STEP_##function,
-  STEPS(X)
-#undef X
-      STEP_COUNT
-};
-#define STEP_AFTER_CALL STEP_name
-
 static const struct {
   const char *name;
   enum dx_code (*run)(struct hello *, struct dx_err *);
-} steps[STEP_COUNT] = {
-#define X(function, name) {name, step_##function},
-    STEPS(X)
-#undef X
+} steps[] = {
+    {"spool", step_spool},
+    {"token", step_token},
+    {"name", step_name}, /* the first one after the call */
+    {"connection", step_connection},
+    {"certificate", step_certificate},
+    {"response", step_response},
+    {"token accepted", step_token_accepted},
 };
+#define STEP_AFTER_CALL 2
+#define STEP_COUNT (sizeof(steps) / sizeof(steps[0]))
 
 /* Also prints the greeting, and warns of later failures, although the service
  * responds now. err: why a step failed. */
@@ -250,12 +234,11 @@ static void hello_end(struct hello *h, enum dx_code code,
 }
 
 /* Performs the steps before `end`; false if one failed. */
-static bool hello_run(struct hello *h, enum hello_step first,
-                      enum hello_step end)
+static bool hello_run(struct hello *h, size_t first, size_t end)
 {
   enum dx_code code = DX_OK;
-  enum hello_step step;
-  struct dx_err err;
+  struct dx_err err = h->err;
+  size_t step;
 
   for (step = first; code == DX_OK && step < end; step++) {
     EXPECT(h, "%s", steps[step].name);
@@ -295,12 +278,11 @@ static void hello_done(void *ctx, const struct dx_http_response *response)
   if (response->err.code == DX_E_NOT_SENT)
     return; /* waits for the next slot */
   h->response = response;
-  h->meaning = dx_read_hello(response, &h->greeting, &h->err);
   if (response->date_ms >= 0)
     h->off_ms = response->date_ms - dx_wall_ms();
-  if (h->meaning == DX_OK)
+  if (dx_read_hello(response, &h->greeting, &h->err) == DX_OK)
     dx_rate_limit_up(limit);
-  else if (h->meaning == DX_E_RATE)
+  else if (h->err.code == DX_E_RATE)
     dx_rate_limit_refused(limit, h->svc->service->api_rate, slot_ms,
                           response->retry_after_ms);
   (void)hello_run(h, STEP_AFTER_CALL, STEP_COUNT);
