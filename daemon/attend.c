@@ -245,34 +245,6 @@ int64_t attend_turn(struct manager *manager)
 
 /* ---- notes ---- */
 
-static void log_note(struct manager *manager, const struct dx_job *job,
-                     const struct dx_note *note)
-{
-  switch (note->kind) {
-  case DX_NOTE_DOWN:
-    if (!manager->is_down)
-      dx_log(DX_LOG_WARNING,
-             "service '%s' cannot be reached: %s: %s; retrying until it "
-             "responds",
-             job->service, dx_code_name(note->code), note->text);
-    manager->is_down = true;
-    break;
-  case DX_NOTE_UP:
-    if (manager->is_down)
-      dx_log(DX_LOG_INFO, "service '%s' is reachable again", job->service);
-    manager->is_down = false;
-    break;
-  case DX_NOTE_ADMIN:
-    dx_log(DX_LOG_ERROR,
-           "service '%s': %s: %s; its jobs wait and are retried every 10 "
-           "minutes and when the configuration changes",
-           job->service, dx_code_name(note->code), note->text);
-    break;
-  default:
-    break;
-  }
-}
-
 /* Stops the queue, because users would not notice a waiting print job. The job
  * stays in the spool, and continues when the next run attends. If a document
  * belongs to another section, the error does not concern the queue. */
@@ -295,10 +267,8 @@ static void stop_queue(struct managed *managed, const struct dx_note *note)
   managed->job->dirty = true;
 }
 
-void attend_note(struct manager *manager, struct managed *managed,
-                 const struct dx_note *note)
+void attend_note(struct managed *managed, const struct dx_note *note)
 {
-  log_note(manager, managed->job, note);
   if (managed->attendant == NULL)
     return;
   if (note->kind == DX_NOTE_ADMIN)

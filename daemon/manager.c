@@ -158,7 +158,7 @@ void manager_saved(void *ctx, struct dx_job *job)
 
 static void on_note(void *ctx, struct dx_job *job, const struct dx_note *note)
 {
-  attend_note(ctx, manager_find(ctx, job->key), note);
+  attend_note(manager_find(ctx, job->key), note);
 }
 
 static enum dx_permission on_may_send(void *ctx, struct dx_job *job)

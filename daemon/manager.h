@@ -62,7 +62,6 @@ struct manager {
   int64_t receipts_ms; /* when to scan received/ again */
   int64_t load_ms;     /* when to load jobs that are not in memory */
   int64_t alive_ms;    /* when to send `alive` again */
-  bool is_down;        /* an outage was logged, but not its end */
 };
 
 /* ---- manager.c ---- */
@@ -168,8 +167,7 @@ void attend_refused(struct manager *manager, const char *name, bool is_final,
  * hangs. Returns when it is due again. */
 int64_t attend_turn(struct manager *manager);
 /* A note of the engine. */
-void attend_note(struct manager *manager, struct managed *managed,
-                 const struct dx_note *note);
+void attend_note(struct managed *managed, const struct dx_note *note);
 
 /* ---- verbs.c ---- */
 

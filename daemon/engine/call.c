@@ -47,6 +47,7 @@ static void call_is_answered(struct call *call)
   if (svc->down_since_ms == 0)
     return;
   svc->down_since_ms = 0;
+  dx_log(DX_LOG_INFO, "service '%s' is reachable again", svc->service->name);
   engine_note(call->engine, call->sub->job, DX_NOTE_UP, 0, NULL);
 }
 
@@ -84,8 +85,12 @@ void engine_transient(struct call *call, const struct dx_err *err)
 
   svc->failures++;
   engine_wait_for(call->sub, engine_back_off(call, &run->tries, 0, err));
-  if (svc->down_since_ms == 0)
+  if (svc->down_since_ms == 0) {
     svc->down_since_ms = dx_monotonic_ms();
+    dx_log(DX_LOG_WARNING,
+           "service '%s' cannot be reached: %s: %s; retrying until it responds",
+           svc->service->name, dx_code_name(err->code), err->text);
+  }
   call_set_away(svc, err->code == DX_E_NET || err->code == DX_E_SERVER);
   if (svc->failures >= DX_DOWN_AFTER_TRIES)
     dx_rate_limit_down(&svc->host->limit);
@@ -117,6 +122,7 @@ static void call_needs_admin(struct call *call, const struct dx_err *err)
 
   svc->due_ms = dx_monotonic_ms() + DX_ADMIN_RETRY_MS;
   svc->needs_admin = true;
+  engine_log_admin(svc->service->name, err);
   call_set_away(svc, true);
   if (call->slot.ms == 0)
     engine_wait_for(call->sub, DX_ADMIN_RETRY_MS);

@@ -152,10 +152,19 @@ void engine_local_failure(struct dx_engine *engine, struct dx_job *job,
                         job->drive->due_ms, err);
 }
 
+void engine_log_admin(const char *section, const struct dx_err *err)
+{
+  dx_log(DX_LOG_ERROR,
+         "service '%s': %s: %s; its jobs wait and are retried every 10 minutes "
+         "and when the configuration changes",
+         section, dx_code_name(err->code), err->text);
+}
+
 void engine_sub_needs_admin(struct dx_engine *engine, struct dx_submission *sub,
                             const struct dx_err *err)
 {
   engine_wait_for(sub, DX_ADMIN_RETRY_MS);
+  engine_log_admin(dx_submission_section(sub), err);
   engine_report_problem(engine, sub->job, DX_NOTE_ADMIN, dx_monotonic_ms(),
                         run_of(sub)->due_ms, err);
 }

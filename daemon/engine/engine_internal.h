@@ -341,6 +341,8 @@ void engine_clear_problem(struct dx_submission *sub);
 /* After a failure on this computer, the whole job waits for a minute. */
 void engine_local_failure(struct dx_engine *engine, struct dx_job *job,
                           const struct dx_err *err);
+/* Logs that jobs of a section wait for an administrator. */
+void engine_log_admin(const char *section, const struct dx_err *err);
 /* The submission waits for an administrator; the others continue. */
 void engine_sub_needs_admin(struct dx_engine *engine, struct dx_submission *sub,
                             const struct dx_err *err);
