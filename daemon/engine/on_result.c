@@ -68,17 +68,12 @@ static enum dx_code hook_run(struct hook *hook, const struct dx_submission *sub,
                              const struct dx_service *service,
                              struct dx_err *err)
 {
-  const struct {
-    const char *name, *value;
-  } facts[] = {
-      {"OUTCOME", sub->state == DX_ST_EXTRACTED ? "extracted" : "failed"},
-      {"SERVICE", service->name},
-      {"QUEUE", sub->job->queue},
-      {"JOB", sub->job->key}};
   const char *dir = service->results_dir;
-  char *words[DX_PROCESS_WORDS + 2], *variables[5] = {NULL};
+  char *words[DX_PROCESS_WORDS + 2];
+  char facts[4][DX_QUEUE_BYTES + sizeof("DOCEXTRACT_OUTCOME=")];
+  char *variables[] = {facts[0], facts[1], facts[2], facts[3], NULL};
   char *path = NULL, *line = strdup(service->on_result);
-  size_t i, count = line != NULL ? dx_process_split(line, words) : 0;
+  size_t count = line != NULL ? dx_process_split(line, words) : 0;
   int e = line == NULL ? ENOMEM : count == 0 ? E2BIG : 0;
   enum dx_code code = dx_manifest_find(sub, dir, &path, err);
 
@@ -87,19 +82,19 @@ static enum dx_code hook_run(struct hook *hook, const struct dx_submission *sub,
     if (code == DX_OK)
       code = dx_manifest_find(sub, dir, &path, err);
   }
-  for (i = 0; e == 0 && i < 4; i++)
-    if (asprintf(&variables[i], "DOCEXTRACT_%s=%s", facts[i].name,
-                 facts[i].value != NULL ? facts[i].value : "") < 0) {
-      variables[i] = NULL;
-      e = ENOMEM;
-    }
+  (void)snprintf(facts[0], sizeof(facts[0]), "DOCEXTRACT_OUTCOME=%s",
+                 sub->state == DX_ST_EXTRACTED ? "extracted" : "failed");
+  (void)snprintf(facts[1], sizeof(facts[1]), "DOCEXTRACT_SERVICE=%s",
+                 service->name);
+  (void)snprintf(facts[2], sizeof(facts[2]), "DOCEXTRACT_QUEUE=%s",
+                 sub->job->queue != NULL ? sub->job->queue : "");
+  (void)snprintf(facts[3], sizeof(facts[3]), "DOCEXTRACT_JOB=%s",
+                 sub->job->key);
   if (code == DX_OK && e == 0) {
     words[count] = path;
     words[count + 1] = NULL;
     e = dx_process_start(words, variables, -1, &hook->pid);
   }
-  for (i = 0; i < 4; i++)
-    free(variables[i]);
   free(line);
   free(path);
   if (code != DX_OK)
