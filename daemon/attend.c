@@ -19,7 +19,8 @@
 void attend_send_failures(struct client *client, const char *queue)
 {
   const struct manager *manager = client->manager;
-  size_t i, failed = 0, undecided = 0;
+  const struct managed *managed;
+  size_t failed = 0, undecided = 0;
   struct dx_err err;
 
   if (queue == NULL)
@@ -27,12 +28,10 @@ void attend_send_failures(struct client *client, const char *queue)
   if (dx_spool_count_failures(manager->spool, queue, false, &failed, &err) !=
       DX_OK)
     dx_log(DX_LOG_WARNING, "%s: %s", dx_code_name(err.code), err.text);
-  for (i = 0; i < manager->count; i++) {
-    const struct dx_job *job = manager->jobs[i]->job;
-
-    undecided += dx_job_is_undecided(job) && job->queue != NULL &&
-                 strcmp(job->queue, queue) == 0;
-  }
+  LIST_FOREACH (managed, &manager->jobs, link)
+    undecided += dx_job_is_undecided(managed->job) &&
+                 managed->job->queue != NULL &&
+                 strcmp(managed->job->queue, queue) == 0;
   if (failed + undecided > 0)
     control_send(client, "failures %zu %zu", failed, undecided);
 }

@@ -23,12 +23,12 @@
 
 struct managed *manager_find(struct manager *manager, const char *key)
 {
-  size_t i;
+  struct managed *managed;
 
-  for (i = 0; i < manager->count; i++)
-    if (dx_job_has_print(manager->jobs[i]->job, key))
-      return manager->jobs[i];
-  return NULL;
+  LIST_FOREACH (managed, &manager->jobs, link)
+    if (dx_job_has_print(managed->job, key))
+      break;
+  return managed;
 }
 
 bool manager_holds(void *ctx, const char *key)
@@ -38,7 +38,7 @@ bool manager_holds(void *ctx, const char *key)
 
 bool manager_is_busy(const struct manager *manager)
 {
-  return manager->count > 0;
+  return !LIST_EMPTY(&manager->jobs);
 }
 
 /* Schedules the loading of jobs that are not in memory. */
@@ -54,13 +54,8 @@ static struct managed *enlist(struct manager *manager, struct dx_job *job,
                               struct dx_err *err)
 {
   struct managed *managed = calloc(1, sizeof(*managed));
-  struct managed **jobs =
-      reallocarray(manager->jobs, manager->count + 1, sizeof(struct managed *));
 
-  if (jobs != NULL)
-    manager->jobs = jobs;
-  if (managed == NULL || jobs == NULL) {
-    free(managed);
+  if (managed == NULL) {
     dx_job_free(&job);
     (void)dx_fail_nomem(err);
     load_later(manager);
@@ -68,24 +63,19 @@ static struct managed *enlist(struct manager *manager, struct dx_job *job,
   }
   managed->job = job;
   managed->is_new = !dx_job_is_final(job);
-  manager->jobs[manager->count++] = managed;
+  LIST_INSERT_HEAD(&manager->jobs, managed, link);
   return managed;
 }
 
 void manager_drop(struct manager *manager, struct managed *managed)
 {
   struct client *client;
-  size_t i;
 
   LIST_FOREACH (client, &manager->clients, link) {
     client->managed = client->managed == managed ? NULL : client->managed;
     client->waits = client->waits == managed ? NULL : client->waits;
   }
-  for (i = 0; i < manager->count; i++)
-    if (manager->jobs[i] == managed) {
-      manager->jobs[i] = manager->jobs[--manager->count];
-      break;
-    }
+  LIST_REMOVE(managed, link);
   /* NOLINTNEXTLINE(*-core.NullDereference): no client makes it NULL */
   if (dx_job_awaits_hook(managed->job)) /* it was not released */
     load_later(manager);
@@ -367,19 +357,18 @@ static void look_at_receipts(struct manager *manager)
 {
   int64_t now = dx_monotonic_ms();
   enum dx_code code = DX_OK;
+  struct managed *managed, *next;
   const char *name;
   struct dx_err err;
   char *names;
-  size_t i;
 
   if (now < manager->receipts_ms)
     return;
   manager->receipts_ms = now + DX_RECEIPTS_LOOK_MS;
   /* Makes jobs durable that were picked up; until then they are not processed,
    * because a power failure would remove them. */
-  for (i = manager->count; i > 0; i--) {
-    struct managed *managed = manager->jobs[i - 1];
-
+  for (managed = LIST_FIRST(&manager->jobs); managed != NULL; managed = next) {
+    next = LIST_NEXT(managed, link);
     if (!managed->is_unsynced ||
         dx_spool_pick_up(manager->spool, managed->job, &err) != DX_OK)
       continue;
@@ -459,11 +448,9 @@ int64_t manager_turn(struct manager *manager)
  * configured do not expire, because it may come back. */
 void manager_expire(struct manager *manager)
 {
-  size_t i;
+  struct managed *managed, *next;
 
-  /* manager_drive() may remove the last one. */
-  for (i = manager->count; i > 0; i--) {
-    struct managed *managed = manager->jobs[i - 1];
+  for (managed = LIST_FIRST(&manager->jobs); managed != NULL; managed = next) {
     struct dx_job *job = managed->job;
     const struct dx_service *service =
         dx_config_service(manager->config, job->service);
@@ -473,6 +460,7 @@ void manager_expire(struct manager *manager)
         .keep_unfinished_ms =
             service != NULL ? service->keep_unfinished_ms : 0};
 
+    next = LIST_NEXT(managed, link); /* manager_drive() may free the job */
     if (managed->attendant != NULL ||
         dx_retention(&facts) != DX_RETENTION_EXPIRE)
       continue;
@@ -513,12 +501,14 @@ enum dx_code manager_start(struct manager *manager, struct dx_config *config,
 
 void manager_stop(struct manager *manager)
 {
+  struct managed *managed, *next;
+
   dx_engine_free(&manager->engine);
-  while (manager->count > 0)
-    manager_drop(manager, manager->jobs[0]);
+  for (managed = LIST_FIRST(&manager->jobs); managed != NULL; managed = next) {
+    next = LIST_NEXT(managed, link);
+    manager_drop(manager, managed);
+  }
   transfers_stop(&manager->transfers);
   cupsd_stop(&manager->cupsd);
-  free(manager->jobs);
-  manager->jobs = NULL;
   dx_config_free(&manager->config);
 }

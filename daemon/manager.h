@@ -19,6 +19,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/queue.h>
 
 #include "daemon/control.h"
 #include "daemon/cupsd.h"
@@ -32,6 +33,7 @@
 
 /* A job that is not over, or whose OnResult is pending. */
 struct managed {
+  LIST_ENTRY(managed) link;
   struct dx_job *job;
   struct client *attendant; /* NULL: none attends */
   bool is_new;              /* this run sends something */
@@ -57,8 +59,7 @@ struct manager {
   struct cupsd cupsd;
   struct transfers transfers;
   LIST_HEAD(, client) clients; /* that have sent a verb */
-  struct managed **jobs;
-  size_t count;
+  LIST_HEAD(, managed) jobs;
   int64_t receipts_ms; /* when to scan received/ again */
   int64_t load_ms;     /* when to load jobs that are not in memory */
   int64_t alive_ms;    /* when to send `alive` again */

@@ -163,12 +163,10 @@ static bool is_watched(const struct managed *managed)
 int64_t permit_turn(struct manager *manager)
 {
   int64_t now = dx_monotonic_ms(), next = INT64_MAX;
+  struct managed *managed;
   enum dx_answer answer;
-  size_t i;
 
-  for (i = 0; i < manager->count; i++) {
-    struct managed *managed = manager->jobs[i];
-
+  LIST_FOREACH (managed, &manager->jobs, link) {
     if (managed->asked_ms != 0 &&
         cupsd_answer(&manager->cupsd, managed->job, &managed->question,
                      managed->asked_ms, &answer))

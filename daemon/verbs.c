@@ -371,12 +371,12 @@ static enum dx_code verb_purge(struct client *client, const char *key,
 static enum dx_code verb_seen(struct client *client, struct dx_err *err)
 {
   struct manager *manager = client->manager;
-  size_t i, count = 0;
+  const struct managed *managed;
+  size_t count = 0;
   enum dx_code code;
 
-  for (i = 0; i < manager->count; i++)
-    manager->jobs[i]->job->seen |=
-        dx_job_is_unseen_failure(manager->jobs[i]->job);
+  LIST_FOREACH (managed, &manager->jobs, link)
+    managed->job->seen |= dx_job_is_unseen_failure(managed->job);
   code = dx_spool_count_failures(manager->spool, NULL, true, &count, err);
   count += transfers_acknowledge(&manager->transfers);
   if (code == DX_OK)
