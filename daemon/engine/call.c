@@ -118,7 +118,8 @@ static void call_needs_admin(struct call *call, const struct dx_err *err)
 {
   struct dx_engine *engine = call->engine;
   struct service_state *svc = call->svc;
-  size_t i, k;
+  struct dx_drive *drive;
+  size_t i;
 
   svc->due_ms = dx_monotonic_ms() + DX_ADMIN_RETRY_MS;
   svc->needs_admin = true;
@@ -126,12 +127,12 @@ static void call_needs_admin(struct call *call, const struct dx_err *err)
   call_set_away(svc, true);
   if (call->slot.ms == 0)
     engine_wait_for(call->sub, DX_ADMIN_RETRY_MS);
-  for (i = 0; i < engine->job_count; i++) {
-    struct dx_job *job = engine->jobs[i];
+  TAILQ_FOREACH (drive, &engine->drives, link) {
+    struct dx_job *job = drive->job;
 
-    for (k = 0; k < job->submission_count; k++)
-      if (!dx_state_is_final(job->submissions[k].state) &&
-          engine_section_of(engine, &job->submissions[k]) == svc) {
+    for (i = 0; i < job->submission_count; i++)
+      if (!dx_state_is_final(job->submissions[i].state) &&
+          engine_section_of(engine, &job->submissions[i]) == svc) {
         engine_report_problem(engine, job, DX_NOTE_ADMIN, dx_monotonic_ms(),
                               svc->due_ms, err);
         break;

@@ -136,6 +136,7 @@ static void engine_release_job(struct dx_engine *engine, struct dx_job *job)
   engine_abort_calls(job, true);
   if (job->dirty || job->behind)
     (void)engine_save_job(engine, job, dx_job_save);
+  TAILQ_REMOVE(&engine->drives, job->drive, link);
   free(job->drive);
   job->drive = NULL;
 }
@@ -273,6 +274,7 @@ struct dx_engine *dx_engine_new(const struct dx_config *config,
   if (engine == NULL)
     return NULL;
   engine->hosts = calloc(config->service_count + 1, sizeof(*engine->hosts));
+  TAILQ_INIT(&engine->drives);
   engine->config = config;
   engine->spool = spool;
   engine->http = http;
@@ -302,14 +304,13 @@ void dx_engine_free(struct dx_engine **engine_at)
     return;
   dx_engine_cancel_hello(engine, NULL);
   engine_hook_stop(engine);
-  for (i = 0; i < engine->job_count; i++)
-    engine_release_job(engine, engine->jobs[i]);
+  while (!TAILQ_EMPTY(&engine->drives))
+    engine_release_job(engine, TAILQ_FIRST(&engine->drives)->job);
   for (i = 0; i < engine->config->service_count; i++) {
     dx_token_forget(&engine->services[i].token);
     (void)dx_counters_save(&engine->services[i].counters, true);
   }
   free(engine->hosts);
-  free(engine->jobs);
   free(engine);
   *engine_at = NULL;
 }
@@ -318,19 +319,15 @@ enum dx_code dx_engine_add(struct dx_engine *engine, struct dx_job *job,
                            struct dx_err *err)
 {
   struct service_state *svc;
-  struct dx_job **jobs;
   bool was_dirty = job->dirty;
   size_t i, k;
 
-  jobs = reallocarray(engine->jobs, engine->job_count + 1,
-                      sizeof(struct dx_job *));
-  if (jobs == NULL)
-    return dx_fail_nomem(err);
-  engine->jobs = jobs;
   job->drive = calloc(1, sizeof(*job->drive) +
                              job->submission_count * sizeof(struct run));
   if (job->drive == NULL)
     return dx_fail_nomem(err);
+  job->drive->job = job;
+  TAILQ_INSERT_TAIL(&engine->drives, job->drive, link);
   /* When a job is printed or retried, the problem may have been fixed: the
    * service is called at once. */
   job->has_hook = false;
@@ -355,7 +352,6 @@ enum dx_code dx_engine_add(struct dx_engine *engine, struct dx_job *job,
     engine_resume_upload(sub);
   }
   job->ended = false;
-  engine->jobs[engine->job_count++] = job;
   return DX_OK;
 }
 
@@ -382,11 +378,7 @@ enum dx_code dx_engine_remove(struct dx_engine *engine, struct dx_job *job)
       return DX_E_BUSY;
   if ((job->dirty || job->behind) && !engine_save_job(engine, job, dx_job_save))
     return DX_E_BUSY;
-  for (i = 0; i < engine->job_count; i++)
-    if (engine->jobs[i] == job)
-      engine->jobs[i] = engine->jobs[--engine->job_count];
-  free(job->drive);
-  job->drive = NULL;
+  engine_release_job(engine, job);
   return DX_OK;
 }
 
@@ -394,17 +386,19 @@ enum dx_code dx_engine_remove(struct dx_engine *engine, struct dx_job *job)
  * OnResult is pending; true if there were any. */
 static bool engine_reap(struct dx_engine *engine)
 {
+  struct dx_drive *drive = TAILQ_FIRST(&engine->drives);
   bool any = false, is_over;
-  size_t i = 0, k;
+  size_t i;
 
-  while (i < engine->job_count) {
-    struct dx_job *job = engine->jobs[i];
+  while (drive != NULL) {
+    struct dx_job *job = drive->job;
 
+    drive = TAILQ_NEXT(drive, link);
     is_over = !job->dirty;
     if (is_over && job->halt.code == DX_OK)
-      for (k = 0; k < job->submission_count; k++) {
-        engine_check_limit(engine, &job->submissions[k]);
-        is_over = is_over && dx_state_is_final(job->submissions[k].state);
+      for (i = 0; i < job->submission_count; i++) {
+        engine_check_limit(engine, &job->submissions[i]);
+        is_over = is_over && dx_state_is_final(job->submissions[i].state);
       }
     if (is_over && !job->ended) {
       if (job->behind)
@@ -413,12 +407,9 @@ static bool engine_reap(struct dx_engine *engine)
       engine->observer.ended(engine->observer.ctx, job);
       any = true;
     }
-    if (!is_over || (job->halt.code == DX_OK && dx_job_awaits_hook(job))) {
-      i++;
+    if (!is_over || (job->halt.code == DX_OK && dx_job_awaits_hook(job)))
       continue;
-    }
     engine_release_job(engine, job);
-    engine->jobs[i] = engine->jobs[--engine->job_count];
     engine->observer.released(engine->observer.ctx, job);
     any = true;
   }
@@ -432,19 +423,21 @@ static int64_t engine_run_all(struct dx_engine *engine)
 {
   int64_t now = dx_monotonic_ms(), until = now + DX_TURN_MS;
   int64_t next = engine_hook_turn(engine), when;
+  struct dx_drive *drive = NULL, *last = TAILQ_LAST(&engine->drives, drives);
   size_t i;
 
   engine->hook_best = NULL;
   for (i = 0; i < engine->host_count; i++)
     engine->hosts[i].best = NULL;
-  for (i = 0; i < engine->job_count; i++) {
-    if (i > 0 && dx_monotonic_ms() >= until) {
+  while (drive != last) {
+    if (drive != NULL && dx_monotonic_ms() >= until) {
       next = until < next ? until : next;
       break;
     }
-    if (engine->next_job >= engine->job_count)
-      engine->next_job = 0;
-    when = engine_run_job(engine, engine->jobs[engine->next_job++]);
+    drive = TAILQ_FIRST(&engine->drives);
+    TAILQ_REMOVE(&engine->drives, drive, link);
+    TAILQ_INSERT_TAIL(&engine->drives, drive, link);
+    when = engine_run_job(engine, drive->job);
     next = when < next ? when : next;
   }
   if (engine->hook_best != NULL) {
@@ -466,6 +459,7 @@ enum dx_code dx_engine_run(struct dx_engine *engine, int64_t timeout_ms,
                            const int *wake, size_t wake_count,
                            struct dx_err *err)
 {
+  const struct dx_drive *drive;
   int64_t next, wait;
   int fds[DX_HTTP_WAKE_MAX];
   bool any;
@@ -476,8 +470,8 @@ enum dx_code dx_engine_run(struct dx_engine *engine, int64_t timeout_ms,
   any = engine_reap(engine); /* jobs ended by the last responses */
   next = engine_run_all(engine);
   any = engine_reap(engine) || any;
-  for (i = 0; i < engine->job_count; i++) /* of jobs canceled in this turn */
-    engine_abort_calls(engine->jobs[i], false);
+  TAILQ_FOREACH (drive, &engine->drives, link) /* canceled in this turn */
+    engine_abort_calls(drive->job, false);
   wait = next == NEVER ? timeout_ms : next - dx_monotonic_ms();
   if (any || wait < 0)
     wait = 0; /* the caller has something to do */

@@ -129,6 +129,8 @@ struct run {
 
 /* The state of a job in the engine. */
 struct dx_drive {
+  TAILQ_ENTRY(dx_drive) link;
+  struct dx_job *job;
   int64_t due_ms;    /* after a local failure: next try; monotonic */
   int64_t late_ms;   /* if the job is behind: when to publish; monotonic */
   int64_t ask_ms;    /* no permission: nothing is sent before then */
@@ -168,10 +170,10 @@ struct dx_engine {
   struct dx_spool *spool;
   struct dx_http *http;
   struct dx_observer observer;
-  struct dx_job **jobs;
-  size_t job_count;
-  size_t next_job; /* the next turn starts with it */
-  int puts;        /* in progress */
+  TAILQ_HEAD(drives, dx_drive)
+  drives;   /* of all jobs; a turn starts with the
+               first, and moves it to the end */
+  int puts; /* in progress */
   int stop_fd;
   LIST_HEAD(, hello) hellos;
   struct hook hook;

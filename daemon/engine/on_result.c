@@ -117,11 +117,11 @@ static void hook_ended(struct dx_engine *engine, int status)
 {
   struct hook *hook = &engine->hook;
   struct dx_submission *sub = NULL;
+  struct dx_drive *drive;
   char why[32];
-  size_t i;
 
-  for (i = 0; i < engine->job_count; i++) {
-    struct dx_job *job = engine->jobs[i];
+  TAILQ_FOREACH (drive, &engine->drives, link) {
+    struct dx_job *job = drive->job;
 
     if (strcmp(job->key, hook->key) == 0 &&
         hook->number <= job->submission_count &&

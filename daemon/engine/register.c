@@ -79,14 +79,12 @@ static enum dx_code register_check_is_new(const struct call *call,
                                           const char *source_id,
                                           struct dx_err *err)
 {
-  const struct dx_engine *engine = call->engine;
-  size_t i, k;
+  const struct dx_drive *drive;
+  size_t i;
 
-  for (i = 0; i < engine->job_count; i++) {
-    const struct dx_job *job = engine->jobs[i];
-
-    for (k = 0; k < job->submission_count; k++) {
-      const struct dx_submission *other = &job->submissions[k];
+  TAILQ_FOREACH (drive, &call->engine->drives, link)
+    for (i = 0; i < drive->job->submission_count; i++) {
+      const struct dx_submission *other = &drive->job->submissions[i];
 
       if (other != call->sub && other->base_url != NULL &&
           other->source_id != NULL &&
@@ -96,7 +94,6 @@ static enum dx_code register_check_is_new(const struct call *call,
                        "the response to 'create source' has the id of the "
                        "source of another document");
     }
-  }
   return DX_OK;
 }
 
