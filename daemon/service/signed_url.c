@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <time.h>
 
 #include "lib/base/clock.h"
 #include "lib/base/policy.h"
@@ -114,21 +115,18 @@ static bool query_value(const char *url, const char *name, char value[64])
 static int64_t signed_until(const char *url, const char *date_name,
                             const char *expires_name)
 {
-  char date[64], expires[64], iso[DX_TIME_BYTES];
-  int64_t from;
-  long seconds;
+  char date[64], expires[64];
+  const char *end = NULL;
+  struct tm tm = {0};
+  long seconds = 0;
 
-  if (!query_value(url, date_name, date) ||
-      !query_value(url, expires_name, expires) || strlen(date) != 16 ||
-      date[8] != 'T' || date[15] != 'Z')
+  if (query_value(url, date_name, date))
+    end = strptime(date, "%Y%m%dT%H%M%SZ", &tm);
+  if (query_value(url, expires_name, expires))
+    seconds = strtol(expires, NULL, 10);
+  if (end == NULL || *end != '\0' || seconds <= 0 || seconds > 366L * 86400)
     return -1;
-  (void)snprintf(iso, sizeof(iso), "%.4s-%.2s-%.2sT%.2s:%.2s:%.2sZ", date,
-                 date + 4, date + 6, date + 9, date + 11, date + 13);
-  from = dx_parse_time(iso);
-  seconds = strtol(expires, NULL, 10);
-  if (from < 0 || seconds <= 0 || seconds > 366L * 86400)
-    return -1;
-  return from + (int64_t)seconds * 1000;
+  return ((int64_t)timegm(&tm) + seconds) * 1000;
 }
 
 int64_t dx_signed_url_lifetime_ms(const char *url, int64_t date_ms)
