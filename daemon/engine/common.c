@@ -90,11 +90,10 @@ void engine_wait_for(struct dx_submission *sub, int64_t ms)
 }
 
 enum dx_code engine_write(struct dx_engine *engine, struct dx_job *job,
-                          enum dx_code (*write)(struct dx_job *,
-                                                struct dx_err *),
-                          struct dx_err *err)
+                          bool durably, struct dx_err *err)
 {
-  enum dx_code code = write(job, err);
+  enum dx_code code =
+      durably ? dx_job_save(job, err) : dx_job_publish(job, err);
 
   if (code == DX_OK)
     engine->observer.saved(engine->observer.ctx, job);

@@ -112,18 +112,16 @@ static void engine_abort_calls(struct dx_job *job, bool all)
       engine_abort_call(&job->submissions[i]);
 }
 
-/* Delivers the manifests of failures, then writes the journal with
- * dx_job_save() or dx_job_publish(). False after a failure, which is reported.
- */
+/* Delivers the manifests of failures, then writes the journal. False after a
+ * failure, which is reported. */
 static bool engine_save_job(struct dx_engine *engine, struct dx_job *job,
-                            enum dx_code (*write)(struct dx_job *,
-                                                  struct dx_err *))
+                            bool durably)
 {
   struct dx_err err;
   enum dx_code code = engine_tell_failures(engine, job, &err);
 
   if (code == DX_OK)
-    code = engine_write(engine, job, write, &err);
+    code = engine_write(engine, job, durably, &err);
   if (code == DX_OK)
     return true;
   job->dirty = true;
@@ -135,7 +133,7 @@ static void engine_release_job(struct dx_engine *engine, struct dx_job *job)
 {
   engine_abort_calls(job, true);
   if (job->dirty || job->behind)
-    (void)engine_save_job(engine, job, dx_job_save);
+    (void)engine_save_job(engine, job, true);
   TAILQ_REMOVE(&engine->drives, job->drive, link);
   free(job->drive);
   job->drive = NULL;
@@ -211,16 +209,16 @@ static int64_t engine_run_job(struct dx_engine *engine, struct dx_job *job)
 
   if (now < job->drive->due_ms) { /* until then, users see the problem */
     if (!job->dirty && job->behind && late_ms != 0)
-      (void)engine_save_job(engine, job, dx_job_publish);
+      (void)engine_save_job(engine, job, false);
     return job->drive->due_ms;
   }
   /* The journal is written if the next step requires it, or if it has been
    * behind for DX_JOURNAL_LATE_MS, so that one write covers several changes. */
   job->drive->late_ms = 0;
   if (job->dirty)
-    (void)engine_save_job(engine, job, dx_job_save);
+    (void)engine_save_job(engine, job, true);
   else if (job->behind && late_ms != 0 && now >= late_ms)
-    (void)engine_save_job(engine, job, dx_job_publish);
+    (void)engine_save_job(engine, job, false);
   else if (job->behind)
     next = job->drive->late_ms =
         late_ms != 0 ? late_ms : now + DX_JOURNAL_LATE_MS;
@@ -364,7 +362,7 @@ void dx_engine_wake(struct dx_engine *engine, struct dx_job *job)
 
 bool dx_engine_save(struct dx_engine *engine, struct dx_job *job)
 {
-  return engine_save_job(engine, job, dx_job_save);
+  return engine_save_job(engine, job, true);
 }
 
 enum dx_code dx_engine_remove(struct dx_engine *engine, struct dx_job *job)
@@ -376,7 +374,7 @@ enum dx_code dx_engine_remove(struct dx_engine *engine, struct dx_job *job)
   for (i = 0; i < job->submission_count; i++)
     if (run_of(&job->submissions[i])->call.http != NULL)
       return DX_E_BUSY;
-  if ((job->dirty || job->behind) && !engine_save_job(engine, job, dx_job_save))
+  if ((job->dirty || job->behind) && !engine_save_job(engine, job, true))
     return DX_E_BUSY;
   engine_release_job(engine, job);
   return DX_OK;
@@ -402,7 +400,7 @@ static bool engine_reap(struct dx_engine *engine)
       }
     if (is_over && !job->ended) {
       if (job->behind)
-        (void)engine_save_job(engine, job, dx_job_save);
+        (void)engine_save_job(engine, job, true);
       job->ended = true;
       engine->observer.ended(engine->observer.ctx, job);
       any = true;

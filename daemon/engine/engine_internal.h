@@ -322,11 +322,9 @@ bool engine_may_send(struct dx_engine *engine, struct dx_submission *sub);
 void engine_apply(struct dx_submission *sub, enum dx_event event);
 /* No step of the submission before this time has passed. */
 void engine_wait_for(struct dx_submission *sub, int64_t ms);
-/* Writes the journal with dx_job_save() or dx_job_publish(). */
+/* Writes the journal with dx_job_save(), or with dx_job_publish(). */
 enum dx_code engine_write(struct dx_engine *engine, struct dx_job *job,
-                          enum dx_code (*write)(struct dx_job *,
-                                                struct dx_err *),
-                          struct dx_err *err) DX_MUST_USE;
+                          bool durably, struct dx_err *err) DX_MUST_USE;
 
 /* Notifies the observer. err: NULL if there is none. */
 void engine_note(struct dx_engine *engine, struct dx_job *job,

@@ -151,7 +151,7 @@ static enum dx_code register_start(struct call *call, struct dx_err *err)
   sub->registering = true;
   /* Nothing is processed before a file arrives: if a power failure undoes this
    * write, the unused source expires. */
-  code = engine_write(call->engine, job, dx_job_publish, err);
+  code = engine_write(call->engine, job, false, err);
   if (code == DX_OK)
     code = dx_api_create(&call->api, files, sub->file_count, err);
   if (code != DX_OK) { /* nothing was sent */

@@ -162,7 +162,7 @@ void engine_put_file(struct dx_engine *engine, struct dx_submission *sub)
 
   if (file->put == DX_PUT_NONE) {
     file->put = DX_PUT_SENDING;
-    if (engine_write(engine, sub->job, dx_job_save, &err) != DX_OK) {
+    if (engine_write(engine, sub->job, true, &err) != DX_OK) {
       engine_local_failure(engine, sub->job, &err);
       return;
     }
