@@ -71,30 +71,35 @@ bool cupsd_is_ok(const struct dx_http_response *response)
   return response->err.code == DX_OK && response->status == HTTP_OK;
 }
 
-bool cupsd_ask_page(struct cupsd_list *list, int from, int64_t timeout_ms)
+static void on_page(void *ctx, const struct dx_http_response *response);
+
+static bool ask_page(struct cupsd_list *list, int from, int64_t timeout_ms)
 {
   struct dx_buf bytes = {0};
 
   return cupsd_post(list->cupsd,
                     dx_print_jobs_request(list->is_all, from, &bytes), &bytes,
-                    timeout_ms, list->done, list->ctx, &list->call);
+                    timeout_ms, on_page, list, &list->call);
 }
 
-enum cupsd_page cupsd_read_page(struct cupsd_list *list,
-                                const struct dx_http_response *response)
+static void on_page(void *ctx, const struct dx_http_response *response)
 {
+  struct cupsd_list *list = ctx;
   int last_id = list->last_id;
+  bool ok = cupsd_is_ok(response) &&
+            dx_print_jobs_read(response->body, response->body_len, list->each,
+                               list->ctx, &list->last_id);
+  bool has_more = ok && list->is_all && list->last_id != last_id;
 
   list->call = NULL;
-  if (!cupsd_is_ok(response) ||
-      !dx_print_jobs_read(response->body, response->body_len, list->each,
-                          list->ctx, &list->last_id))
-    return CUPSD_PAGE_BAD;
-  if (!list->is_all || list->last_id == last_id)
-    return CUPSD_PAGE_LAST;
-  return cupsd_ask_page(list, list->last_id + 1, CUPSD_LIST_TIMEOUT_MS)
-             ? CUPSD_PAGE_MORE
-             : CUPSD_PAGE_BAD;
+  if (!has_more || !ask_page(list, list->last_id + 1, CUPSD_LIST_TIMEOUT_MS))
+    list->end(list->ctx, response, ok && !has_more);
+}
+
+bool cupsd_ask_list(struct cupsd_list *list, int from, int64_t timeout_ms)
+{
+  list->last_id = 0;
+  return ask_page(list, from, timeout_ms);
 }
 
 static bool is_valid(int64_t asked_ms, int64_t valid_ms)
@@ -154,28 +159,22 @@ static bool ask_jobs(struct cupsd_jobs *jobs, int64_t timeout_ms)
 {
   if (jobs->list.call != NULL)
     return true;
+  forget_jobs(jobs);
   jobs->asked_ms = dx_monotonic_ms();
-  jobs->list.last_id = 0;
+  jobs->known_ms = 0;
   jobs->is_cut = false;
-  return cupsd_ask_page(&jobs->list, 1, timeout_ms);
+  return cupsd_ask_list(&jobs->list, 1, timeout_ms);
 }
 
 static void evaluate(struct question *q);
 
-static void on_jobs(void *ctx, const struct dx_http_response *response)
+static void on_jobs(void *ctx, const struct dx_http_response *response, bool ok)
 {
   struct cupsd_jobs *jobs = ctx;
   struct cupsd *cupsd = jobs->list.cupsd;
-  enum cupsd_page page;
   struct question *q;
 
-  if (jobs->list.last_id == 0)
-    forget_jobs(jobs);
-  page = cupsd_read_page(&jobs->list, response);
-  if (page == CUPSD_PAGE_MORE)
-    return;
-  jobs->known_ms =
-      page == CUPSD_PAGE_LAST && !jobs->is_cut ? jobs->asked_ms : 0;
+  jobs->known_ms = ok && !jobs->is_cut ? jobs->asked_ms : 0;
   TAILQ_FOREACH (q, &cupsd->questions, link)
     if (q->step == NEEDS_ACTIVE && jobs == &cupsd->active) {
       if (jobs->known_ms != 0)

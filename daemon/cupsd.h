@@ -28,15 +28,16 @@
 #include "lib/spool/retention.h"
 
 /* A list of print jobs. cupsd returns at most 500 of all jobs at once: it is
- * requested page by page. */
+ * requested page by page. `end` is called after the last one; ok: all pages
+ * were read. */
 #define CUPSD_LIST_TIMEOUT_MS 10000 /* cupsd reads a file for each job */
 struct cupsd_list {
   struct cupsd *cupsd;
   bool is_all; /* else only those that are not over */
   dx_print_jobs_each *each;
-  dx_http_done *done; /* calls cupsd_read_page() */
-  void *ctx;          /* of both */
-  int last_id;        /* that was listed; 0: none */
+  void (*end)(void *ctx, const struct dx_http_response *response, bool ok);
+  void *ctx;   /* of both */
+  int last_id; /* that was listed; 0: none */
   struct dx_http_call *call;
 };
 
@@ -100,12 +101,8 @@ bool cupsd_post(struct cupsd *cupsd, bool is_request, struct dx_buf *bytes,
                 struct dx_http_call **ret_call);
 bool cupsd_is_ok(const struct dx_http_response *response);
 
-/* Requests the jobs from this id on, like cupsd_post(). */
-bool cupsd_ask_page(struct cupsd_list *list, int from, int64_t timeout_ms);
-/* Reads a page, and requests the next one: then `done` is called again. */
-enum cupsd_page { CUPSD_PAGE_BAD, CUPSD_PAGE_MORE, CUPSD_PAGE_LAST };
-enum cupsd_page cupsd_read_page(struct cupsd_list *list,
-                                const struct dx_http_response *response);
+/* Requests the jobs from this id on; false as for cupsd_post(). */
+bool cupsd_ask_list(struct cupsd_list *list, int from, int64_t timeout_ms);
 
 /* Ends the question, if there is one. */
 void cupsd_forget(struct question *question);

@@ -121,11 +121,17 @@ static void transfers_see(void *ctx, const struct dx_print_job *listed)
 
 /* ---- a look ---- */
 
-static void transfers_end_look(struct transfers *t)
+/* After an error, the next look begins again. */
+static void transfers_end_look(void *ctx,
+                               const struct dx_http_response *response, bool ok)
 {
+  struct transfers *t = ctx;
   int i, before = t->all.count;
   int next_id = t->list.last_id > 0 ? t->list.last_id + 1 : 0;
 
+  (void)response;
+  if (!ok)
+    return;
   for (i = before; i-- > 0;) {
     struct dx_transfer_job *job = &t->all.jobs[i];
 
@@ -138,16 +144,6 @@ static void transfers_end_look(struct transfers *t)
     return; /* nothing has changed */
   t->all.next_id = next_id;
   dx_transfers_write(t->spool->history_dirfd, &t->all);
-}
-
-/* After an error, the next look begins again. */
-static void transfers_on_jobs(void *ctx,
-                              const struct dx_http_response *response)
-{
-  struct transfers *t = ctx;
-
-  if (cupsd_read_page(&t->list, response) == CUPSD_PAGE_LAST)
-    transfers_end_look(t);
 }
 
 static void transfers_add_queue(void *ctx, const struct dx_queue *from)
@@ -176,7 +172,6 @@ static void transfers_on_queues(void *ctx,
   t->list.call = NULL;
   t->now_ms = dx_wall_ms();
   t->queue_count = 0;
-  t->list.last_id = 0;
   if (!cupsd_is_ok(response) ||
       !dx_queues_read(response->body, response->body_len, transfers_add_queue,
                       t, &t->all.timeout_s))
@@ -185,7 +180,7 @@ static void transfers_on_queues(void *ctx,
     if (t->all.jobs[i].phase < DX_PRINT_CANCELED && t->all.jobs[i].id < from)
       from = t->all.jobs[i].id;
   if (t->queue_count > 0 || t->all.count > 0)
-    (void)cupsd_ask_page(&t->list, from, CUPSD_LIST_TIMEOUT_MS);
+    (void)cupsd_ask_list(&t->list, from, CUPSD_LIST_TIMEOUT_MS);
 }
 
 /* ---- the interface ---- */
@@ -260,7 +255,7 @@ void transfers_start(struct transfers *t, struct cupsd *cupsd,
                      const struct dx_config *config, struct dx_spool *spool)
 {
   *t = (struct transfers){
-      .list = {cupsd, true, transfers_see, transfers_on_jobs, t, 0, NULL},
+      .list = {cupsd, true, transfers_see, transfers_end_look, t, 0, NULL},
       .config = config,
       .spool = spool,
       .look_ms = dx_monotonic_ms() + DX_TRANSFER_LOOK_MS};
