@@ -334,33 +334,36 @@ enum dx_code manager_pick_up(struct manager *manager, const char *name,
   return code;
 }
 
-void manager_pick_up_others(struct manager *manager, const char *name)
+void manager_pick_up_all(struct manager *manager, const char *others_of)
 {
+  int64_t until = dx_monotonic_ms() + DX_TURN_MS;
   struct dx_err err;
   char *names = dx_spool_names(manager->spool, DX_SPOOL_RECEIVED, &err);
   enum dx_code code = names != NULL ? DX_OK : DX_E_NOMEM;
-  const char *other;
+  const char *name;
 
-  for (other = names; code != DX_E_NOMEM && *other != '\0';
-       other = dx_next_name(other))
-    if (dx_is_receipt_of(other, name) && strcmp(other, name) != 0)
-      code = manager_pick_up(manager, other, &err);
+  for (name = names; code != DX_E_NOMEM && *name != '\0';
+       name = dx_next_name(name)) {
+    if (others_of != NULL &&
+        (!dx_is_receipt_of(name, others_of) || strcmp(name, others_of) == 0))
+      continue;
+    code = manager_pick_up(manager, name, &err);
+    if (others_of == NULL && code == DX_OK && dx_monotonic_ms() >= until) {
+      manager->receipts_ms = 0;
+      break;
+    }
+  }
   if (code == DX_E_NOMEM)
     dx_log(DX_LOG_ERROR, "%s: %s", dx_code_name(err.code), err.text);
   free(names);
 }
 
-/* Picks up all receipts. A backend that was killed before it could connect
- * leaves one. Picking up a receipt syncs directories. On a slow disk, the rest
- * is left to the next turn, so that calls are not delayed. */
+/* A backend that was killed before it could connect leaves a receipt. */
 static void look_at_receipts(struct manager *manager)
 {
   int64_t now = dx_monotonic_ms();
-  enum dx_code code = DX_OK;
   struct managed *managed, *next;
-  const char *name;
   struct dx_err err;
-  char *names;
 
   if (now < manager->receipts_ms)
     return;
@@ -375,18 +378,7 @@ static void look_at_receipts(struct manager *manager)
     managed->is_unsynced = false;
     (void)manager_drive(manager, managed);
   }
-  names = dx_spool_names(manager->spool, DX_SPOOL_RECEIVED, &err);
-  for (name = names; name != NULL && *name != '\0' && code != DX_E_NOMEM;
-       name = dx_next_name(name)) {
-    code = manager_pick_up(manager, name, &err);
-    if (code == DX_OK && dx_monotonic_ms() >= now + DX_TURN_MS) {
-      manager->receipts_ms = 0;
-      break;
-    }
-  }
-  if (names == NULL || code == DX_E_NOMEM)
-    dx_log(DX_LOG_ERROR, "%s: %s", dx_code_name(err.code), err.text);
-  free(names);
+  manager_pick_up_all(manager, NULL);
 }
 
 /* A job that cannot be read is left to the administrator: `docextract jobs`

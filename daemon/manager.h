@@ -91,10 +91,14 @@ struct managed *manager_find(struct manager *manager, const char *key);
  */
 enum dx_code manager_pick_up(struct manager *manager, const char *name,
                              struct dx_err *err) DX_MUST_USE;
-/* Picks up the other receipts of the same job, whose backends were killed. Call
- * it before the receipt of the attending backend is picked up, because the last
- * one counts. */
-void manager_pick_up_others(struct manager *manager, const char *name);
+/*
+ * Picks up all receipts, the oldest first. That syncs directories: on a slow
+ * disk, the rest is left to the next turn, so that calls are not delayed.
+ * others_of: the name of a receipt; only the others of its job, whose backends
+ * were killed. Call this before the receipt of the attending backend is picked
+ * up, because the last one counts. NULL: all.
+ */
+void manager_pick_up_all(struct manager *manager, const char *others_of);
 
 /* Processes a loaded job, and takes ownership of it, also on failure. */
 enum dx_code manager_take(struct manager *manager, struct dx_job *job,

@@ -67,7 +67,7 @@ static void verb_attend(struct client *client, const char *key, const char *run)
     attend_end(client, &err);
     return;
   }
-  manager_pick_up_others(client->manager, name);
+  manager_pick_up_all(client->manager, name);
   code = manager_pick_up(client->manager, name, &err);
   if (code != DX_E_NOT_FOUND)
     return; /* linked, refused, or waiting */
