@@ -311,8 +311,8 @@ static enum dx_code start(struct daemon *d, struct dx_config *config,
 
 static void sweep(struct daemon *d)
 {
-  const struct dx_sweep what = {d->manager.config, manager_holds,
-                                manager_saved,     &d->manager,
+  const struct dx_sweep what = {d->manager.config, manager_job,
+                                manager_expire,    &d->manager,
                                 cupsd_may_rerun,   &d->manager.cupsd};
 
   if (dx_monotonic_ms() < d->sweep_ms)
@@ -326,7 +326,6 @@ static void sweep(struct daemon *d)
   }
   d->sweep_tries = 0;
   d->sweep_ms = dx_monotonic_ms() + DX_SWEEP_GAP_MS;
-  manager_expire(&d->manager);
   dx_spool_sweep(&d->held.spool, &what);
 }
 

@@ -13,7 +13,6 @@
 #include "lib/base/log.h"
 #include "lib/base/policy.h"
 #include "lib/spool/merge.h"
-#include "lib/spool/retention.h"
 
 #define DX_RECEIPTS_LOOK_MS 30000 /* between two scans of received/ */
 
@@ -31,9 +30,11 @@ struct managed *manager_find(struct manager *manager, const char *key)
   return managed;
 }
 
-bool manager_holds(void *ctx, const char *key)
+struct dx_job *manager_job(void *ctx, const char *key)
 {
-  return manager_find(ctx, key) != NULL;
+  const struct managed *managed = manager_find(ctx, key);
+
+  return managed != NULL ? managed->job : NULL;
 }
 
 bool manager_is_busy(const struct manager *manager)
@@ -139,7 +140,7 @@ static void on_released(void *ctx, struct dx_job *job)
   manager_drop(ctx, managed);
 }
 
-void manager_saved(void *ctx, struct dx_job *job)
+static void on_saved(void *ctx, struct dx_job *job)
 {
   const struct manager *manager = ctx;
 
@@ -436,36 +437,24 @@ int64_t manager_turn(struct manager *manager)
   return due < next ? due : next;
 }
 
-/* The sweep ignores jobs in memory. Jobs of a section that is no longer
- * configured do not expire, because it may come back. */
-void manager_expire(struct manager *manager)
+void manager_expire(void *ctx, struct dx_job *job)
 {
-  struct managed *managed, *next;
+  struct manager *manager = ctx;
+  struct managed *managed = manager_find(manager, job->key);
+  struct dx_err err;
 
-  for (managed = LIST_FIRST(&manager->jobs); managed != NULL; managed = next) {
-    struct dx_job *job = managed->job;
-    const struct dx_service *service =
-        dx_config_service(manager->config, job->service);
-    const struct dx_retention_facts facts = {
-        .finished = dx_job_is_finished(job),
-        .idle_ms = dx_spool_idle_ms(job),
-        .keep_unfinished_ms =
-            service != NULL ? service->keep_unfinished_ms : 0};
-
-    next = LIST_NEXT(managed, link); /* manager_drive() may free the job */
-    if (managed->attendant != NULL ||
-        dx_retention(&facts) != DX_RETENTION_EXPIRE)
-      continue;
-    dx_log(DX_LOG_WARNING,
-           "job %s: expired, its documents are removed; it was not finished "
-           "within KeepUnfinished",
-           job->key);
-    dx_job_end(job, DX_EV_EXPIRE);
-    if (!managed->is_over)
-      dx_engine_wake(manager->engine, job);
-    else if (dx_engine_remove(manager->engine, job) == DX_OK)
-      (void)manager_drive(manager, managed);
-  }
+  if (managed != NULL && managed->attendant != NULL)
+    return;
+  dx_log(DX_LOG_WARNING,
+         "job %s: expired, its documents are removed; it was not finished "
+         "within KeepUnfinished",
+         job->key);
+  dx_job_end(job, DX_EV_EXPIRE);
+  if (managed == NULL && manager_take(manager, job, false, &err) != DX_OK)
+    dx_log(DX_LOG_ERROR, "%s: %s", dx_code_name(err.code), err.text);
+  else if (managed != NULL && managed->is_over &&
+           dx_engine_remove(manager->engine, job) == DX_OK)
+    (void)manager_drive(manager, managed);
 }
 
 /* ---- start, stop ---- */
@@ -477,7 +466,7 @@ enum dx_code manager_start(struct manager *manager, struct dx_config *config,
                                        .ended = on_ended,
                                        .released = on_released,
                                        .may_send = on_may_send,
-                                       .saved = manager_saved,
+                                       .saved = on_saved,
                                        .ctx = manager};
 
   manager->config = config;

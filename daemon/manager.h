@@ -80,8 +80,8 @@ int64_t manager_turn(struct manager *manager);
 /* True while jobs are in progress: docextractd must not exit. */
 bool manager_is_busy(const struct manager *manager);
 
-/* True for a job that is managed here. ctx: the struct manager. */
-bool manager_holds(void *ctx, const char *key);
+/* A job that is managed here; else NULL. ctx: the struct manager. */
+struct dx_job *manager_job(void *ctx, const char *key);
 struct managed *manager_find(struct manager *manager, const char *key);
 
 /*
@@ -119,15 +119,13 @@ void manager_drop(struct manager *manager, struct managed *managed);
  * logged: the job is no longer managed, and loaded again a little later. */
 bool manager_drive(struct manager *manager, struct managed *managed);
 
-/* Ends the jobs that were not finished within KeepUnfinished. */
-void manager_expire(struct manager *manager);
+/* Ends a job that was not finished within KeepUnfinished, unless a client
+ * attends it; takes it, unless it is managed. ctx: the struct manager. */
+void manager_expire(void *ctx, struct dx_job *job);
 
 /* Saves a journal outside of the engine's turn. A failure is logged, and the
  * engine tries again. */
 bool manager_save(struct manager *manager, struct managed *managed);
-
-/* The journal of a job was written. ctx: the struct manager. */
-void manager_saved(void *ctx, struct dx_job *job);
 
 /* ---- permit.c ---- */
 

@@ -36,33 +36,6 @@ static void log_failure(enum dx_code code, const struct dx_err *err)
 
 /* ---- one job ---- */
 
-/* The manifests are written first: after a crash the next sweep writes them
- * again, which it does not do when the journal contains "expired". */
-static void expire(const struct dx_sweep *sweep, struct dx_job *job,
-                   const struct dx_service *service)
-{
-  struct dx_err err;
-  enum dx_code code;
-  size_t i;
-
-  job->has_hook = service->on_result != NULL;
-  dx_job_end(job, DX_EV_EXPIRE);
-  for (i = 0; i < job->submission_count; i++)
-    if (job->submissions[i].state == DX_ST_EXPIRED)
-      log_failure(
-          dx_manifest_deliver(&job->submissions[i], service->results_dir, &err),
-          &err);
-  code = dx_job_save(job, &err);
-  log_failure(code, &err);
-  if (code != DX_OK)
-    return;
-  sweep->saved(sweep->ctx, job);
-  dx_log(DX_LOG_WARNING,
-         "job %s: expired, its documents are removed; it was not finished "
-         "within KeepUnfinished",
-         job->key);
-}
-
 /* Whether cupsd may run any of its print jobs again. With a uuid, it is one. */
 static enum dx_rerun rerun_of(const struct dx_sweep *sweep,
                               const struct dx_job *job)
@@ -81,27 +54,33 @@ static enum dx_rerun rerun_of(const struct dx_sweep *sweep,
   return rerun;
 }
 
-static void sweep_job(struct round *r, struct dx_job **job)
+static enum dx_retention retention_of(const struct dx_sweep *sweep,
+                                      const struct dx_job *job)
 {
-  const struct dx_sweep *sweep = r->sweep;
   const struct dx_service *service =
-      dx_config_service(sweep->config, (*job)->service);
+      dx_config_service(sweep->config, job->service);
   struct dx_retention_facts facts = {
-      .finished = dx_job_is_finished(*job),
-      .awaits_hook = dx_job_awaits_hook(*job),
-      .idle_ms = dx_spool_idle_ms(*job),
+      .finished = dx_job_is_finished(job),
+      .awaits_hook = dx_job_awaits_hook(job),
+      .idle_ms = dx_spool_idle_ms(job),
       .keep_jobs_ms = sweep->config->keep_jobs_ms,
       .keep_unfinished_ms = service != NULL ? service->keep_unfinished_ms : 0,
       .rerun = DX_RERUN_UNKNOWN};
-  struct dx_err err;
 
   if (facts.finished && !facts.awaits_hook)
-    facts.rerun = rerun_of(sweep, *job);
-  switch (dx_retention(&facts)) {
+    facts.rerun = rerun_of(sweep, job);
+  return dx_retention(&facts);
+}
+
+static void sweep_job(struct round *r, struct dx_job **job)
+{
+  struct dx_err err;
+
+  switch (retention_of(r->sweep, *job)) {
   case DX_RETENTION_EXPIRE:
-    if (service != NULL) /* without its section, a job does not expire */
-      expire(sweep, *job, service);
-    break;
+    r->sweep->expire(r->sweep->ctx, *job);
+    *job = NULL;
+    return;
   case DX_RETENTION_CLEAN:
     if (dx_job_clean(*job))
       log_failure(dx_job_save(*job, &err), &err);
@@ -121,7 +100,7 @@ static void sweep_part(struct round *r, enum dx_spool_part part)
 {
   struct dx_err err;
   char *keys = dx_spool_names(r->spool, part, &err);
-  struct dx_job *job = NULL;
+  struct dx_job *job = NULL, *held;
   enum dx_code code;
   const char *key;
 
@@ -133,8 +112,12 @@ static void sweep_part(struct round *r, enum dx_spool_part part)
     if (part == DX_SPOOL_FINISHED &&
         dx_spool_finished_ms(r->spool, key) <= r->sweep->config->keep_jobs_ms)
       continue;
-    if (r->sweep->is_held(r->sweep->ctx, key))
+    held = r->sweep->held(r->sweep->ctx, key);
+    if (held != NULL) {
+      if (retention_of(r->sweep, held) == DX_RETENTION_EXPIRE)
+        r->sweep->expire(r->sweep->ctx, held);
       continue;
+    }
     code = dx_spool_load(r->spool, key, &job, &err);
     if (code != DX_E_DAMAGED) /* `docextract jobs` lists those */
       log_failure(code, &err);

@@ -4,8 +4,7 @@
  *
  *   incoming/   directories that no backend has written to for a minute
  *   jobs/       leftovers of a crash: finished jobs are moved; a job that was
- *               not finished within KeepUnfinished becomes `expired`: its
- *               manifests are written, and its documents are removed
+ *               not finished within KeepUnfinished is passed on to expire
  *   finished/   according to retention.h
  *   aliases/    links to jobs that are in neither of these directories
  *
@@ -24,10 +23,11 @@
 
 struct dx_sweep {
   const struct dx_config *config; /* KeepJobs, and each KeepUnfinished */
-  /* True for a job in memory, whose journal the sweep must not write. */
-  bool (*is_held)(void *ctx, const char *key);
-  /* The journal of a job was written. */
-  void (*saved)(void *ctx, struct dx_job *job);
+  /* A job in memory, whose journal the sweep must not write; else NULL. */
+  struct dx_job *(*held)(void *ctx, const char *key);
+  /* A job was not finished within KeepUnfinished. Takes it, unless it is in
+   * memory. */
+  void (*expire)(void *ctx, struct dx_job *job);
   void *ctx;
   /* May cupsd run that print job again? */
   enum dx_rerun (*rerun)(void *rerun_ctx, const char *cups_id,

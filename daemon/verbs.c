@@ -40,7 +40,8 @@ static void begin_without_receipt(struct client *client)
   if (code != DX_OK) {
     attend_end(client, &err);
   } else if (!attend_is_of(client, job) ||
-             (!dx_job_is_final(job) && manager_holds(manager, client->key))) {
+             (!dx_job_is_final(job) &&
+              manager_find(manager, client->key) != NULL)) {
     control_send(client, "gone"); /* another run has taken over */
     client_close(client);
     dx_job_free(&job);

@@ -139,7 +139,6 @@ tests_unit_test_rows_SOURCES = tests/unit/test_rows.c $(engine_fixture)
 tests_unit_test_rows_LDFLAGS = $(fake_http)
 tests_unit_test_spool_LDFLAGS = -Wl,--wrap=renameat \
 	-Wl,--wrap=unlinkat -Wl,--wrap=fsync
-tests_unit_test_sweep_LDFLAGS = -Wl,--wrap=dx_job_save
 tests_unit_test_isolate_SOURCES = tests/unit/test_isolate.c \
 	filter/isolate.c
 nodist_EXTRA_tests_unit_test_isolate_SOURCES = filter/none.cc

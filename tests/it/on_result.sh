@@ -69,6 +69,24 @@ check "$t: it is run when the job was released" until_true lines 2
 has "$t: and gets the outcome" "$(tail -n 1 "$said")" '^extracted chart '
 check "$t: no run is pending" until_true all_finished
 
+t='a failed job expires'
+fresh
+faults 'create 1- status 400'
+print_chart
+job_ends "$t: the print job is held" "$job" pending-held
+check "$t: the program is run" until_true lines 1
+faults '#'
+stop_daemon
+touch -d '31 days ago' "$spool"/jobs/*/job.json
+touch -d '2 hours ago' "$spool/swept"
+start_daemon
+check "$t: it is run again" until_true lines 2
+has "$t: and gets the outcome" "$(tail -n 1 "$said")" '^failed chart '
+check "$t: no run is pending" until_true all_finished
+is "$t: the manifest says it" \
+  "$(jq -r .reason_code "$results/$(tail -n 1 "$said" | cut -d ' ' -f 3)")" \
+  expired
+
 t='docextractd is killed meanwhile'
 fresh
 touch "$dir/wait"

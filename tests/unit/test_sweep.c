@@ -1,6 +1,6 @@
 /*
- * test_sweep.c - the data that the sweep removes, the notifications before
- * that, and the data that it keeps.
+ * test_sweep.c - the data that the sweep removes, the jobs that it ends, and
+ * the data that it keeps.
  */
 #include "tests/unit/temp_dir.h"
 
@@ -14,7 +14,6 @@
 #include "daemon/sweep.h"
 #include "lib/base/clock.h"
 #include "lib/base/fs.h"
-#include "lib/base/json.h"
 
 #define KEY "0123456789abcdef0123456789abcdef"
 #define DAY_MS 86400000LL
@@ -22,20 +21,6 @@
 static char dir[TEMP_DIR_BYTES];
 static struct dx_spool spool;
 static struct dx_err err;
-static enum dx_code save_code; /* what the next save returns */
-
-enum dx_code __real_dx_job_save(struct dx_job *job, struct dx_err *ret_err);
-enum dx_code __wrap_dx_job_save(struct dx_job *job, struct dx_err *ret_err);
-
-enum dx_code __wrap_dx_job_save(struct dx_job *job, struct dx_err *ret_err)
-{
-  enum dx_code code = save_code;
-
-  save_code = DX_OK;
-  return code == DX_OK ? __real_dx_job_save(job, ret_err)
-                       : dx_fail(ret_err, code, 0, "as planned");
-}
-
 #define NO_RESULTS ((char *)(uintptr_t) "/nonexistent")
 
 static struct dx_service only_service = {.name = (char *)(uintptr_t) "default",
@@ -50,13 +35,14 @@ static int64_t later_ms(void)
   return (int64_t)time(NULL) * 1000 + days * DAY_MS;
 }
 
-static const char *held;         /* is in memory */
+static struct dx_job *in_memory;
 static enum dx_rerun cupsd_says; /* about every print job */
 
-static bool is_held(void *ctx, const char *key)
+static struct dx_job *held(void *ctx, const char *key)
 {
   (void)ctx;
-  return held != NULL && strcmp(held, key) == 0;
+  return in_memory != NULL && strcmp(in_memory->key, key) == 0 ? in_memory
+                                                               : NULL;
 }
 
 static enum dx_rerun rerun(void *ctx, const char *cups_id, const char *uuid)
@@ -67,24 +53,24 @@ static enum dx_rerun rerun(void *ctx, const char *cups_id, const char *uuid)
   return cupsd_says;
 }
 
-static size_t saves; /* that were told */
+static size_t expired;
 
-static void on_saved(void *ctx, struct dx_job *job)
+static void expire(void *ctx, struct dx_job *job)
 {
   (void)ctx;
   assert_string_equal(job->key, KEY);
-  saves++;
+  assert_string_equal(job->title, "John Doe");
+  expired++;
+  if (job != in_memory)
+    dx_job_free(&job);
 }
 
-static const struct dx_sweep sweep = {&config, is_held, on_saved,
-                                      NULL,    rerun,   NULL};
+static const struct dx_sweep sweep = {&config, held, expire, NULL, rerun, NULL};
 
 static int start(void **state)
 {
   (void)state;
-  held = NULL;
-  saves = 0;
-  save_code = DX_OK;
+  expired = 0;
   cupsd_says = DX_RERUN_NO;
   if (temp_dir_make(dir) < 0)
     return -1;
@@ -263,13 +249,20 @@ static void personal_data_is_finally_removed(void **state)
   assert_int_equal(before.st_ctim.tv_nsec, after.st_ctim.tv_nsec);
 }
 
-static void active_jobs_are_not_swept(void **state)
+static void jobs_in_memory_only_expire(void **state)
 {
   (void)state;
-  keep();
-  held = KEY;
-  sweep_in(40);
+  in_memory = make();
+  sweep_in(29);
+  assert_int_equal(expired, 0);
+  sweep_in(40); /* what expire does with it is its decision */
+  assert_int_equal(expired, 1);
   assert_int_equal(entries("jobs/" KEY), 2);
+  in_memory->submissions[0].state = DX_ST_EXTRACTED;
+  sweep_in(80);
+  assert_int_equal(expired, 1);
+  assert_int_equal(entries("jobs/" KEY), 2);
+  dx_job_free(&in_memory);
 }
 
 /* A wall clock that jumped must not cost a document. */
@@ -280,97 +273,22 @@ static void nothing_unfinished_is_removed_too_early(void **state)
   (void)state;
   keep();
   sweep_in(29);
-  assert_int_equal(entries("jobs/" KEY), 2);
   sweep_in(0);
   days = 400;
   dx_clock_use(&later);
   dx_spool_sweep(&spool, &sweep); /* the first one for a long time */
   dx_clock_use(NULL);
+  assert_int_equal(expired, 0);
   assert_int_equal(entries("jobs/" KEY), 2);
 }
 
-static void sweep_a_month_later(void)
+static void abandoned_job_expires(void **state)
 {
-  char results[TEMP_DIR_BYTES + 16];
-
-  (void)snprintf(results, sizeof(results), "%s/results", dir);
-  only_service.results_dir = results;
-  config.keep_jobs_ms = 40 * DAY_MS; /* our clock dates its journal */
+  (void)state;
+  keep();
   sweep_in(31);
-  config.keep_jobs_ms = 7 * DAY_MS;
-  only_service.results_dir = NO_RESULTS;
-}
-
-static void expire(void)
-{
-  keep();
-  assert_int_equal(mkdirat(spool.dirfd, "results", 0700), 0);
-  sweep_a_month_later();
-}
-
-static void abandoned_job_expires_with_a_message(void **state)
-{
-  struct dx_job *job;
-
-  (void)state;
-  expire();
-  assert_int_equal(entries("jobs"), 0);
-  job = load();
-  assert_int_equal(job->submissions[0].state, DX_ST_EXPIRED);
-  assert_non_null(strstr(job->submissions[0].reason, "KeepUnfinished"));
-  assert_int_equal(entries("finished/" KEY), 1); /* the journal */
-  dx_job_free(&job);
-}
-
-static void expired_job_gets_a_manifest(void **state)
-{
-  struct dx_buf text = {0};
-  struct cJSON *manifest;
-  bool is_final = false;
-
-  (void)state;
-  expire();
-  assert_int_equal(
-      dx_fs_read(spool.dirfd, "results/SOURCE.job.json", 9999, &text, &err),
-      DX_OK);
-  manifest = dx_json_parse(text.data, text.len, &err);
-  assert_true(dx_json_bool(dx_json_get(manifest, "final"), &is_final));
-  assert_true(is_final);
-  assert_string_equal(dx_json_string(dx_json_get(manifest, "reason_code")),
-                      "expired");
-  dx_json_free(&manifest);
-  dx_buf_release(&text);
-}
-
-static void job_does_not_expire_unless_it_is_saved(void **state)
-{
-  (void)state;
-  keep();
-  assert_int_equal(mkdirat(spool.dirfd, "results", 0700), 0);
-  save_code = DX_E_SPACE;
-  sweep_a_month_later();
+  assert_int_equal(expired, 1);
   assert_int_equal(entries("jobs/" KEY), 2);
-  assert_int_equal(entries("results"), 1); /* consumers learn of it first */
-  assert_int_equal(saves, 0);
-  sweep_a_month_later();
-  assert_int_equal(saves, 1);
-  assert_int_equal(entries("jobs"), 0);
-  assert_int_equal(entries("results"), 1);
-}
-
-static void expired_job_runs_on_result(void **state)
-{
-  static char program[] = "/bin/true";
-  struct dx_job *job;
-
-  (void)state;
-  only_service.on_result = program;
-  expire();
-  only_service.on_result = NULL;
-  assert_int_equal(entries("jobs"), 1);
-  job = load();
-  assert_true(dx_job_awaits_hook(job));
-  dx_job_free(&job);
 }
 
 static void job_that_awaits_on_result_does_not_expire(void **state)
@@ -383,10 +301,9 @@ static void job_that_awaits_on_result_does_not_expire(void **state)
   assert_int_equal(dx_job_save(job, &err), DX_OK);
   dx_job_free(&job);
   dx_spool_sweep(&spool, &sweep);
-  sweep_a_month_later();
-  assert_int_equal(saves, 0);
-  assert_int_equal(entries("jobs"), 1);
+  sweep_in(31);
   sweep_in(100);
+  assert_int_equal(expired, 0);
   job = load();
   assert_string_equal(job->title, "John Doe");
   dx_job_free(&job);
@@ -425,12 +342,9 @@ int main(void)
       IN_SPOOL(links_go_with_their_jobs),
       IN_SPOOL(record_stays_as_long_as_cupsd_may_run_its_job_again),
       IN_SPOOL(personal_data_is_finally_removed),
-      IN_SPOOL(active_jobs_are_not_swept),
+      IN_SPOOL(jobs_in_memory_only_expire),
       IN_SPOOL(nothing_unfinished_is_removed_too_early),
-      IN_SPOOL(abandoned_job_expires_with_a_message),
-      IN_SPOOL(expired_job_gets_a_manifest),
-      IN_SPOOL(job_does_not_expire_unless_it_is_saved),
-      IN_SPOOL(expired_job_runs_on_result),
+      IN_SPOOL(abandoned_job_expires),
       IN_SPOOL(job_that_awaits_on_result_does_not_expire),
       IN_SPOOL(two_sweeps_are_an_hour_apart),
       IN_SPOOL(damaged_job_stays),
