@@ -38,7 +38,7 @@ measure() # NAME MS
   local began
   configure "$dir/spool"
   printf 'BaseURL %s\nAPIRate %s\nCompletion accepted\n</Service>\n' "$api" \
-    "$rate" >> "$dir/docextract.conf"
+    "$rate" >> "$config"
   store_jobs "$1"
   : > "$dir/sim.log"
   began=$(cut -d ' ' -f 1 /proc/uptime)

@@ -24,7 +24,7 @@ time_backend() # LABEL JOBS [PREFIX...]: of both programs, before "-o FILE"
   mapfile -t a < <(arguments "@RUN@")
   configure "$dir/spool"
   sync
-  "$helpers/first-byte" "$dir/docextract.conf" "$dir/bundle" "$jobs" "$label" \
+  "$helpers/first-byte" "$config" "$dir/bundle" "$jobs" "$label" \
     "$build/tests/helper/sealed" "$@" ${1+-o "$dir/trace"} "$backend" "${a[@]}" \
     2> "$dir/backend.err" >> "$dir/times"
 }

@@ -26,7 +26,10 @@ sim_pid=
 daemon_pid=
 export LC_ALL=C.UTF-8
 unset CUPS_SERVER
-export CUPS_SERVERROOT=$dir DEVICE_URI=docextract://default
+# In a directory of its own, because docextractd looks at every change there.
+mkdir "$dir/etc"
+config=$dir/etc/docextract.conf
+export CUPS_SERVERROOT=$dir/etc DEVICE_URI=docextract://default
 
 stop_sim()
 {
@@ -126,9 +129,9 @@ configure() # SPOOL [URL]
   (
     umask 077
     printf 'SpoolDir %s\n<Service default>\nToken file\nTokenFile %s\n' \
-      "$1" "$dir/token" > "$dir/docextract.conf"
+      "$1" "$dir/token" > "$config"
     [ -z "${2-}" ] || printf 'BaseURL %s\n</Service>\n' "$2" \
-      >> "$dir/docextract.conf"
+      >> "$config"
   )
 }
 
@@ -141,7 +144,7 @@ daemon_is_up_or_gone()
 start_daemon() # [COMMAND BEFORE IT...]
 {
   : > "$dir/daemon.log"
-  "$@" "$build/daemon/docextractd" ${verbose-} -c "$dir/docextract.conf" \
+  "$@" "$build/daemon/docextractd" ${verbose-} -c "$config" \
     > "$dir/daemon.log" 2>&1 &
   daemon_pid=$!
   until daemon_is_up_or_gone; do sleep 0.02; done

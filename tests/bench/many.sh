@@ -20,10 +20,10 @@ use() # SPOOL [URL]: which is kept as it is
   (
     umask 077
     printf 'SpoolDir %s\n<Service default>\nMaxDocumentsPerJob %s\n' "$1" \
-      "$documents" > "$dir/docextract.conf"
-    printf 'Token file\nTokenFile %s\n' "$dir/token" >> "$dir/docextract.conf"
+      "$documents" > "$config"
+    printf 'Token file\nTokenFile %s\n' "$dir/token" >> "$config"
     [ -z "${2-}" ] || printf 'BaseURL %s\n</Service>\n' "$2" \
-      >> "$dir/docextract.conf"
+      >> "$config"
   )
 }
 
@@ -59,7 +59,7 @@ first_byte() # SPOOL N
   use "$1"
   sync
   DX_DOCEXTRACTD=$build/daemon/docextractd \
-    "$helpers/first-byte" "$dir/docextract.conf" "$dir/bundle" 1 x \
+    "$helpers/first-byte" "$config" "$dir/bundle" 1 x \
     "$build/tests/helper/sealed" "$backend" "${a[@]}" 2> "$dir/backend.err" | awk '{ print ($3 - $2) * 1000 }'
 }
 

@@ -15,7 +15,7 @@ cat "$dir/header" "$dir/a.pdf" > "$dir/bundle"
 start_sim --source-time 1000 --case-time 1000
 configure "$dir/spool"
 printf 'BaseURL %s\nAPIRate %s\nCompletion accepted\n</Service>\n' "$api" \
-  "$rate" >> "$dir/docextract.conf"
+  "$rate" >> "$config"
 
 all_extracted()
 {
