@@ -107,7 +107,6 @@ static enum dx_code upload_done(struct call *call)
     engine_put_landed(call->engine, sub);
     run->upload.refusals = 0;
     engine_wait_for(sub, 0);
-    upload_progress(call, 0);
     if (upload_next_file(sub) == NULL)
       engine_apply(sub, DX_EV_PUT_ALL);
   } else if (code == DX_E_EXPIRED || (code == DX_E_GONE && counts)) {
