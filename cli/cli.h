@@ -293,10 +293,4 @@ void cupsd_directives(int fd,
                                    const char *value),
                       void *ctx);
 
-/* ---- hello.c ---- */
-
-/* The sandbox layers (lib/base/sandbox.h) that are available to a process here.
- * Tested in a child process. */
-unsigned cli_sandbox_layers(void);
-
 #endif

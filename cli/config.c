@@ -4,18 +4,13 @@
  */
 #include "cli/cli.h"
 
-#include <errno.h>
 #include <fcntl.h>
-#include <libgen.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "lib/base/fs.h"
-#include "lib/base/sandbox.h"
 #include "lib/base/utf8.h"
 #include "lib/control/start.h"
 
@@ -56,82 +51,13 @@ static size_t config_warn_of_queues(const struct cli *cli,
   return count;
 }
 
-static size_t config_warn(enum dx_code code, const struct dx_err *err)
-{
-  if (code != DX_OK)
-    fprintf(stderr, "warning: %s\n", err->text);
-  return code != DX_OK;
-}
-
-/* Warns about directories that backends cannot write to; missing ones are
- * reported with their lines. Only permissions are checked. Returns the number
- * of warnings. */
-static size_t config_warn_of_directories(const struct dx_config *config)
-{
-  struct dx_err err, why;
-  enum dx_code code = dx_fs_check_access(config->spool_dir, &err);
-  size_t i, k, count = 0;
-  char copy[PATH_MAX];
-  struct stat st;
-
-  if (code != DX_OK && code != DX_E_NOT_FOUND)
-    count += config_warn(dx_user_advise_writer(&err), &err);
-  for (i = 0; i < config->service_count; i++) {
-    const char *path = config->services[i].results_dir;
-
-    for (k = 0; k < i; k++) /* sections may share one */
-      if (strcmp(config->services[k].results_dir, path) == 0)
-        break;
-    if (k < i || (stat(path, &st) == 0 && !S_ISDIR(st.st_mode)))
-      continue;
-    code = dx_fs_check_access(path, &why);
-    if (code == DX_E_NOT_FOUND) { /* it will be created in its parent */
-      (void)snprintf(copy, sizeof(copy), "%s", path);
-      code = dx_fs_check_access(dirname(copy), &why);
-      if (code != DX_OK)
-        (void)dx_fail_sys(&why, why.sys_errno, "create directory", path);
-    }
-    if (code == DX_OK || code == DX_E_NOT_FOUND || why.sys_errno == ENOTDIR)
-      continue; /* or docextract.conf was warned of already */
-    (void)dx_user_advise_writer(&why);
-    (void)dx_fail(&err, code, 0,
-                  "results cannot be written, so nothing will be sent: %s",
-                  why.text);
-    count += config_warn(code, &err);
-  }
-  return count;
-}
-
-/* Returns the number of services that cannot work without a sandbox. Services
- * with "Sandbox optional" are reported, but not counted. */
-static size_t config_warn_of_sandbox(const struct dx_config *config)
-{
-  bool has_seccomp = (cli_sandbox_layers() & DX_SANDBOX_SECCOMP) != 0;
-  size_t i, count = 0;
-
-  for (i = 0; i < config->service_count; i++) {
-    const struct dx_service *service = &config->services[i];
-    bool is_optional = service->sandbox == DX_SANDBOX_IS_OPTIONAL;
-
-    if (!has_seccomp || is_optional)
-      fprintf(stderr, "warning: <Service %s>: %s\n", service->name,
-              !is_optional  ? DX_SANDBOX_MISSING
-              : has_seccomp ? "'Sandbox optional' is set, which this kernel "
-                              "does not need; remove it"
-                            : DX_SANDBOX_OPTIONAL);
-    count += !has_seccomp && !is_optional;
-  }
-  return count;
-}
-
 /* Backends may not be able to read files that root can read, so this checks as
  * their user, the owner of the spool. Also works without a spool. */
 static enum dx_code config_check(struct cli *cli, size_t *ret_warnings,
                                  struct dx_err *err)
 {
-  bool was_root = geteuid() == 0, is_owner;
+  bool was_root = geteuid() == 0, is_wrong;
   char name[DX_USER_BYTES];
-  size_t count = 0;
   struct dx_err why;
   enum dx_code code = cli_load(cli, err);
 
@@ -140,15 +66,11 @@ static enum dx_code config_check(struct cli *cli, size_t *ret_warnings,
   code = was_root ? cli_become_backend(cli, &why) : cli_become_owner(cli, &why);
   if (code == DX_E_NOT_FOUND && was_root && dx_user() != NULL)
     code = dx_user_enter(&why);
-  is_owner = code == DX_OK;
-  if (code != DX_E_NOT_FOUND && was_root)
-    count = config_warn(code, &why);
-  code = cli_check(cli, is_owner, ret_warnings, err);
-  if (code == DX_OK && is_owner)
-    count += config_warn_of_directories(cli->config);
-  if (code == DX_OK)
-    count += config_warn_of_sandbox(cli->config);
-  *ret_warnings += count;
+  is_wrong = was_root && code != DX_OK && code != DX_E_NOT_FOUND;
+  if (is_wrong)
+    fprintf(stderr, "warning: %s\n", why.text);
+  code = cli_check(cli, code == DX_OK, ret_warnings, err);
+  *ret_warnings += is_wrong;
   if (code == DX_OK || !was_root)
     return code;
   dx_user_name_of(geteuid(), name);

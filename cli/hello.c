@@ -6,8 +6,6 @@
  */
 #include "cli/cli.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -47,22 +45,15 @@ static enum dx_code hello_step_configuration(struct hello *h,
   return DX_OK;
 }
 
-/* A sandbox cannot be left, so it is tested in a child process. */
-unsigned cli_sandbox_layers(void)
+static enum dx_code hello_step_sandbox(struct hello *h, struct dx_err *err)
 {
-  pid_t child = fork();
+  pid_t child = fork(); /* a sandbox cannot be left */
   int status;
 
   if (child == 0)
     _exit((int)dx_sandbox_enter());
-  if (child < 0 || waitpid(child, &status, 0) != child || !WIFEXITED(status))
-    return 0;
-  return (unsigned)WEXITSTATUS(status);
-}
-
-static enum dx_code hello_step_sandbox(struct hello *h, struct dx_err *err)
-{
-  h->sandbox_layers = cli_sandbox_layers();
+  if (child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status))
+    h->sandbox_layers = (unsigned)WEXITSTATUS(status);
   if ((h->sandbox_layers & DX_SANDBOX_SECCOMP) == 0 &&
       h->service->sandbox == DX_SANDBOX_IS_REQUIRED)
     return dx_fail(err, DX_E_CONFIG, 0, DX_SANDBOX_MISSING);
@@ -118,24 +109,6 @@ static enum dx_code hello_step_docextractd(struct hello *h, struct dx_err *err)
 }
 
 /* ---- warnings ---- */
-
-/* The file is not read until a print job requests separators. */
-static void hello_warn_separator(const char *path)
-{
-  char begin[5] = "";
-  int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-
-  if (fd < 0 || read(fd, begin, sizeof(begin)) < 0)
-    printf("warning: SeparatorPage '%s' cannot be read, so print jobs that use "
-           "CaseSeparators are refused: %s\n",
-           path, strerror(errno));
-  else if (memcmp(begin, "%PDF-", sizeof(begin)) != 0)
-    printf("warning: SeparatorPage '%s' is not a PDF, so print jobs that use "
-           "CaseSeparators are refused\n",
-           path);
-  if (fd >= 0)
-    (void)close(fd);
-}
 
 /* The permissions of the backend determine the user that cupsd runs it as. */
 static void hello_warn_backend(void)
@@ -253,8 +226,6 @@ enum dx_code verb_hello(struct cli *cli, struct dx_err *err)
     printf("warning: " DX_SANDBOX_OPTIONAL "\n");
   if (h.is_owner) { /* the user that backends run as */
     hello_warn_backend();
-    if (h.service->separator_page != NULL)
-      hello_warn_separator(h.service->separator_page);
     cupsd_directives(h.cupsd_conf_fd, hello_warn_directive, NULL);
     if (h.service->completion == DX_COMPLETION_ACCEPTED &&
         h.started == DX_STARTED_DEMAND)

@@ -117,7 +117,7 @@ enum dx_state_reason {
   X(E_SPACE, "other", STORAGE, "the disk of this computer is full",           \
     "free space there; the job then resumes automatically")                   \
   X(E_ACCESS, "other", STORAGE, "this computer cannot store the chart",       \
-    "run 'docextract config', and check owner and mode")                      \
+    "run 'docextract hello', and check owner and mode")                       \
   X(E_FDS, "other", STORAGE, "this computer has too many open files",         \
     "raise the limit of open files")                                          \
   X(E_BUSY, "other", NONE, "this computer is still busy with the print job",  \

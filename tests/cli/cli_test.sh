@@ -143,31 +143,22 @@ give "$closed"
 for path in "$closed" "$closed/results"; do
   RESULTS=$path configure 'APIRate 5' '</Service>' '<Service other>' \
     "BaseURL $api" "TokenKeyFile $dir/key"
-  dx config
-  is "config: results that cannot be written are reported once, $path" \
-    "$rc $(wc -l <<< "$err")" '78 2'
-  has 'config: with who must be able to' "$err" \
+  dx --service default hello
+  has "hello: results that cannot be written, $path" "$out" \
     "^warning: results cannot be written, so nothing will be sent: \
 .*'$path': Permission denied; '$owner' must be able to write there\$"
-  config_err=$err
-  dx --service default hello
-  has 'hello: in the same words' "$out" "$(grep '^warning' <<< "$config_err")"
 done
-is 'config: nothing is created' "$(ls "$closed")" ''
+is 'hello: nothing is created' "$(ls "$closed")" ''
 RESULTS=$closed/none/results configure
 dx config
 is 'config: a directory that is not there is reported once' \
   "$rc $(wc -l <<< "$err")" '78 2'
 configure
 chmod 500 "$spool"
-dx config
-has 'config: so is a spool that cannot be written' "$rc $err" \
-  "^78 warning: cannot write in directory '$spool': Permission denied; \
-'$owner' must be able to write there\$"
-config_err=$err
 dx hello
-is 'hello: fails for it, in the same words' "$rc ${err#docextract: }" \
-  "74 $(sed -n 's/^warning: //p' <<< "$config_err")"
+is 'hello: a spool that cannot be written' "$rc $err" \
+  "74 docextract: cannot write in directory '$spool': Permission denied; \
+'$owner' must be able to write there"
 chmod 700 "$spool"
 if [ "$(id -u)" = 0 ]; then
   echo 'User daemon' > "$dir/cups-files.conf"
@@ -577,18 +568,6 @@ dx hello
 hasnt 'hello: a docextractd that was started by hand causes none' "$out" \
   '^warning'
 
-configure "SeparatorPage $dir/a.pdf"
-dx hello
-hasnt 'hello: a readable separator page does not' "$out" '^warning'
-configure "SeparatorPage $dir/no.pdf"
-dx hello
-has 'hello: one that cannot be read does' "$rc $out" \
-  "^warning: SeparatorPage '.*no.pdf' cannot be read, .*No such file"
-configure "SeparatorPage $dir/e.txt"
-dx hello
-has 'hello: so does one that is not a PDF' \
-  "$out" '^warning: SeparatorPage .*not a PDF'
-
 : > "$dir/file"
 RESULTS=$dir/file configure
 dx hello
@@ -888,13 +867,7 @@ new_spool
 : > "$dir/log"
 fails 'no seccomp' sandbox 78 "CONFIG_SECCOMP_FILTER.*'Sandbox optional'"
 refused 'no seccomp' 78 "CONFIG_SECCOMP_FILTER.*'Sandbox optional'" "$dir/a.pdf"
-dx config
-has 'config, no seccomp: warns' "$rc $err" \
-  "^78 .*warning: <Service default>: .*'Sandbox optional'"
 configure 'Sandbox optional'
-dx config
-has 'config, Sandbox optional: is said, and is no error' "$rc $err" \
-  "^0 warning: <Service default>: 'Sandbox optional' is set, and the kernel"
 dx hello
 has 'hello, Sandbox optional: goes on' "$out" \
   '^ok +sandbox +(Landlock|none); Sandbox optional is set'
@@ -903,9 +876,6 @@ dx --verbose submit "$dir/a.pdf"
 has 'submit, Sandbox optional: parses, and logs it' "$rc $err" \
   "^0 .*'Sandbox optional' is set"
 program=$with_seccomp
-dx config
-has 'config, Sandbox optional without need: is said' "$rc $err" \
-  "^0 warning: .*does not need; remove it"
 
 new_spool
 SERVICE=left configure
