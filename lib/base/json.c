@@ -20,8 +20,7 @@
 struct cJSON *dx_json_parse(const char *text, size_t len, struct dx_err *err)
 {
   char *copy = malloc(len + 1), *at = copy;
-  const char *end = NULL;
-  struct cJSON *item;
+  struct cJSON *item = NULL;
 
   if (copy == NULL) {
     (void)dx_fail_nomem(err);
@@ -32,12 +31,8 @@ struct cJSON *dx_json_parse(const char *text, size_t len, struct dx_err *err)
   for (; (at = strchr(at, '\\')) != NULL && at[1] != '\0'; at += 2)
     if (strncmp(at, NUL_ESCAPE, NUL_ESCAPE_LEN) == 0)
       memcpy(at, "\\ufffd", NUL_ESCAPE_LEN);
-  item = cJSON_ParseWithOpts(copy, &end, 0);
-  if (item != NULL &&
-      (strlen(copy) < len || end[strspn(end, " \t\r\n")] != '\0')) {
-    cJSON_Delete(item);
-    item = NULL;
-  }
+  if (strlen(copy) == len)
+    item = cJSON_ParseWithOpts(copy, NULL, true);
   if (item == NULL)
     (void)dx_fail(err, DX_E_RESPONSE, 0, "this is not JSON");
   explicit_bzero(copy, len); /* it may contain signed URLs */
