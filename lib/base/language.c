@@ -109,17 +109,6 @@ static bool translation_is_name(const char *text, size_t len)
           memchr(text, ' ', len) == NULL);
 }
 
-/* Avoids most searches that would fail. */
-static bool translation_may_end(const char *english, const char *text,
-                                size_t len)
-{
-  const char *last = strrchr(english, '%');
-  size_t end = last != NULL ? strlen(last + 2) : 0;
-
-  return end == 0 ||
-         (end <= len && memcmp(last + 2, text + len - end, end) == 0);
-}
-
 static bool translation_of(struct translation *t, const char *text, size_t len,
                            bool is_partial);
 
@@ -132,8 +121,7 @@ static bool translation_by(struct translation *t, const char *english,
   size_t same = strcspn(english, "%"), put = strcspn(translated, "%");
   size_t before, next, n;
 
-  if (same > len || strncmp(english, text, same) != 0 ||
-      !translation_may_end(english + same, text + same, len - same))
+  if (same > len || strncmp(english, text, same) != 0)
     return false;
   translation_add(t, translated, put);
   if (english[same] == '\0')
