@@ -20,7 +20,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -51,8 +50,9 @@ struct job {
   const char *option_text;
   const struct dx_service *service;
   struct options options;
-  int in_fd;  /* the document as received */
-  int out_fd; /* as it is sent */
+  int in_fd;        /* the document as received */
+  int out_fd;       /* as it is sent */
+  const void *sent; /* its bytes; NULL: none */
   struct dx_entry entry;
 };
 
@@ -290,23 +290,20 @@ static void process_document(struct job *job, const char *type)
   struct pdf_done done = {0};
   enum dx_reason reason = convert(job, type, &done);
   struct dx_entry *entry = &job->entry;
-  void *sent = NULL;
   size_t len = 0;
 
   if (done.removed > 0)
     dx_log(DX_LOG_DEBUG, "todocextract: removed %d entries that no page shows",
            done.removed);
   if (reason == DX_REASON_NONE) {
-    sent = dx_fs_map(job->out_fd, &len);
-    if (sent != NULL)
-      dx_sha256_of(sent, len, entry->sha256);
+    job->sent = dx_fs_map(job->out_fd, &len);
+    if (job->sent != NULL)
+      dx_sha256_of(job->sent, len, entry->sha256);
     else
       reason = DX_REASON_TROUBLE;
   }
   entry->pages = done.pages;
   entry->length = (int64_t)len;
-  if (sent != NULL)
-    (void)munmap(sent, len);
   if (reason != DX_REASON_NONE)
     refuse(job, reason, done.why, done.page);
 }
@@ -389,7 +386,7 @@ static int todocextract_run(struct job *job, int from)
          dx_reason_word(job->entry.reason), (long long)job->entry.length);
   if (received == DX_REASON_TOO_SLOW && is_cupsds)
     filter_end_others();
-  if (dx_bundle_write(STDOUT_FILENO, &job->entry, job->out_fd, &err) == DX_OK)
+  if (dx_bundle_write(STDOUT_FILENO, &job->entry, job->sent, &err) == DX_OK)
     return 0;
   dx_log(DX_LOG_DEBUG, "todocextract: %s", err.text);
   return 1;

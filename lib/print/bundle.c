@@ -82,33 +82,8 @@ static const char *bundle_check(const struct dx_entry *entry)
 
 /* Writing */
 
-/* Copies the first `length` bytes of a file, whatever its offset. */
-static enum dx_code write_content(int out_fd, int content_fd, int64_t length,
-                                  struct dx_err *err)
-{
-  char bytes[DX_STREAM_BYTES];
-  enum dx_code code = DX_OK;
-  int64_t at = 0;
-
-  while (code == DX_OK && at < length) {
-    int64_t want =
-        length - at > DX_STREAM_BYTES ? DX_STREAM_BYTES : length - at;
-    ssize_t n = pread(content_fd, bytes, (size_t)want, at);
-
-    if (n < 0 && errno != EINTR)
-      return dx_fail_sys(err, errno, "read", "document");
-    if (n == 0)
-      return dx_fail(err, DX_E_IO, 0,
-                     "the document was truncated while it was being written");
-    if (n > 0)
-      code = dx_fs_write_all(out_fd, bytes, (size_t)n, "bundle", err);
-    at += n > 0 ? n : 0;
-  }
-  return code;
-}
-
 enum dx_code dx_bundle_write(int out_fd, const struct dx_entry *entry,
-                             int content_fd, struct dx_err *err)
+                             const void *content, struct dx_err *err)
 {
   struct dx_json_out header = {0};
   enum dx_code code;
@@ -129,7 +104,8 @@ enum dx_code dx_bundle_write(int out_fd, const struct dx_entry *entry,
                            err);
   dx_buf_release(&header.text);
   if (code == DX_OK)
-    code = write_content(out_fd, content_fd, entry->length, err);
+    code =
+        dx_fs_write_all(out_fd, content, (size_t)entry->length, "bundle", err);
   return code;
 }
 

@@ -118,12 +118,13 @@ const char *dx_reason_text(enum dx_reason reason);
 const char *dx_kind_word(enum dx_kind kind);
 
 /*
- * Writes one entry: header, then entry->length bytes from content_fd (from its
- * beginning; -1 if length is 0). The caller must have set all fields, including
- * the SHA-256. E_IO with EPIPE if the reader has exited.
+ * Writes one entry: header, then entry->length bytes of content (NULL if length
+ * is 0). The caller must have set all fields, including the SHA-256. E_IO with
+ * EPIPE if the reader has exited.
  */
 enum dx_code dx_bundle_write(int out_fd, const struct dx_entry *entry,
-                             int content_fd, struct dx_err *err) DX_MUST_USE;
+                             const void *content,
+                             struct dx_err *err) DX_MUST_USE;
 
 /* Reads a stream of entries; opaque, with a buffer of 256 KiB. */
 struct dx_bundle_reader;

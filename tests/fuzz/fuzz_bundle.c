@@ -5,8 +5,10 @@
 #include "tests/fuzz/fuzz.h"
 
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
+#include "lib/base/fs.h"
 #include "lib/base/utf8.h"
 #include "lib/print/bundle.h"
 
@@ -27,14 +29,14 @@ static void check_same(const struct dx_entry *a, const struct dx_entry *b)
         strcmp(a->name, b->name) == 0 && strcmp(a->sha256, b->sha256) == 0);
 }
 
-static void write_and_read(const struct dx_entry *entry, int content_fd)
+static void write_and_read(const struct dx_entry *entry, const void *content)
 {
   int fd = fuzz_file("", 0);
   struct dx_bundle_reader *reader;
   struct dx_entry again;
   bool end = true;
 
-  HOLDS(dx_bundle_write(fd, entry, content_fd, NULL) == DX_OK &&
+  HOLDS(dx_bundle_write(fd, entry, content, NULL) == DX_OK &&
         lseek(fd, 0, SEEK_SET) == 0);
   reader = dx_bundle_reader_new(fd, NULL, NULL, NULL);
   HOLDS(reader != NULL && dx_bundle_next(reader, &again, &end, NULL) == DX_OK &&
@@ -50,6 +52,8 @@ static bool read_entry(struct dx_bundle_reader *reader)
   struct dx_entry entry;
   struct dx_err err;
   bool end = false;
+  void *content;
+  size_t len;
   int fd;
   enum dx_code code = dx_bundle_next(reader, &entry, &end, &err);
 
@@ -60,7 +64,10 @@ static bool read_entry(struct dx_bundle_reader *reader)
   code = dx_bundle_content(reader, fd, &err);
   if (code == DX_OK) {
     HOLDS(lseek(fd, 0, SEEK_END) == (off_t)entry.length);
-    write_and_read(&entry, entry.length > 0 ? fd : -1);
+    content = dx_fs_map(fd, &len);
+    write_and_read(&entry, content);
+    if (content != NULL)
+      (void)munmap(content, len);
   }
   (void)close(fd);
   return code == DX_OK;
