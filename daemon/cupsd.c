@@ -284,7 +284,7 @@ static void on_job(void *ctx, const struct dx_http_response *response)
     set_answer(q, DX_ANSWER_UNKNOWN); /* another job with the same id */
   else if (q->job.queue[0] == '\0' || q->job.is_class)
     evaluate(q); /* the device URI of a class would be file:///dev/null */
-  else if (!cupsd_post(cupsd, dx_queue_request(q->job.queue, &bytes), &bytes,
+  else if (!cupsd_post(cupsd, dx_queues_request(q->job.queue, &bytes), &bytes,
                        q->until_ms - dx_monotonic_ms(), on_queue, q, &q->call))
     set_answer(q, DX_ANSWER_NONE);
   start_line(cupsd);

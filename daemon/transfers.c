@@ -114,7 +114,8 @@ static void transfers_see(void *ctx, const struct dx_print_job *listed)
   }
   memcpy(job->queue, queue->name, sizeof(job->queue));
   memcpy(job->service, queue->service, sizeof(job->service));
-  transfers_update(t, job, listed->phase, listed->documents, t->now_ms);
+  transfers_update(t, job, listed->phase,
+                   listed->documents - listed->has_end_sheet, t->now_ms);
   if (is_new && transfers_is_done(t, job)) /* it is the last one */
     t->all.count--;
 }
@@ -193,7 +194,7 @@ int64_t transfers_turn(struct transfers *t)
   if (now >= t->look_ms) {
     t->look_ms = now + DX_TRANSFER_LOOK_MS;
     if (t->list.call == NULL)
-      (void)cupsd_post(t->list.cupsd, dx_queues_request(&bytes), &bytes,
+      (void)cupsd_post(t->list.cupsd, dx_queues_request(NULL, &bytes), &bytes,
                        CUPSD_LIST_TIMEOUT_MS, transfers_on_queues, t,
                        &t->list.call);
   }

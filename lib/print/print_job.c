@@ -55,20 +55,26 @@ static ipp_t *new_request(ipp_op_t op, const char *name, const char *uri,
   return request;
 }
 
+static const char *const job_wanted[] = {"job-id",
+                                         "job-uuid",
+                                         "job-state",
+                                         "job-preserved",
+                                         "job-state-reasons",
+                                         "number-of-documents",
+                                         "job-sheets",
+                                         "job-printer-state-message",
+                                         "time-at-creation",
+                                         "job-printer-uri",
+                                         "job-printer-uri-actual"};
+#define JOB_WANTED (sizeof(job_wanted) / sizeof(job_wanted[0]))
+
 static ipp_t *request_job(const char *cups_id, const char *user)
 {
-  static const char *const wanted[] = {"job-uuid",
-                                       "number-of-documents",
-                                       "time-at-creation",
-                                       "job-state",
-                                       "job-printer-state-message",
-                                       "job-printer-uri",
-                                       "job-printer-uri-actual"};
   char uri[128];
 
   (void)snprintf(uri, sizeof(uri), "ipp://localhost/jobs/%.20s", cups_id);
-  return new_request(IPP_OP_GET_JOB_ATTRIBUTES, "job-uri", uri, user, wanted,
-                     sizeof(wanted) / sizeof(wanted[0]));
+  return new_request(IPP_OP_GET_JOB_ATTRIBUTES, "job-uri", uri, user,
+                     job_wanted, JOB_WANTED);
 }
 
 static ipp_t *request_of_queue(ipp_op_t op, const char *queue, bool is_class,
@@ -120,33 +126,20 @@ static ipp_t *request_queues(void)
                      "ipp://localhost/", NULL, queue_wanted, QUEUE_WANTED);
 }
 
-bool dx_queues_request(struct dx_buf *bytes)
+bool dx_queues_request(const char *queue, struct dx_buf *bytes)
 {
-  return write_request(request_queues(), bytes);
-}
-
-bool dx_queue_request(const char *queue, struct dx_buf *bytes)
-{
-  return write_request(request_of_queue(IPP_OP_GET_PRINTER_ATTRIBUTES, queue,
-                                        false, queue_wanted, QUEUE_WANTED),
-                       bytes);
+  return write_request(
+      queue == NULL ? request_queues()
+                    : request_of_queue(IPP_OP_GET_PRINTER_ATTRIBUTES, queue,
+                                       false, queue_wanted, QUEUE_WANTED),
+      bytes);
 }
 
 bool dx_print_jobs_request(bool all, int from, struct dx_buf *bytes)
 {
-  static const char *const wanted[] = {"job-id",
-                                       "job-uuid",
-                                       "job-state",
-                                       "job-preserved",
-                                       "job-state-reasons",
-                                       "number-of-documents",
-                                       "job-sheets",
-                                       "time-at-creation",
-                                       "job-printer-uri",
-                                       "job-printer-uri-actual"};
   ipp_t *request =
       new_request(IPP_OP_GET_JOBS, "printer-uri", "ipp://localhost/", NULL,
-                  wanted, sizeof(wanted) / sizeof(wanted[0]));
+                  job_wanted, JOB_WANTED);
 
   ippAddString(request, IPP_TAG_OPERATION, IPP_TAG_KEYWORD, "which-jobs", NULL,
                all ? "all" : "not-completed");
@@ -272,8 +265,8 @@ static bool next_job(ipp_t *response, ipp_attribute_t **at,
   if (job->is_class && actual != NULL)
     name_of(actual, job->queue, &job->is_class);
   job->phase = phase_of(job->state, is_incoming);
-  if (has_end && job->phase != DX_PRINT_INCOMING && job->documents > 0)
-    job->documents--;
+  job->has_end_sheet =
+      has_end && job->phase != DX_PRINT_INCOMING && job->documents > 0;
   job->may_run_again = job->state < IPP_JSTATE_CANCELED || is_preserved;
   return job->id != 0;
 }
@@ -289,7 +282,7 @@ static void read_response(ipp_t *response, const char *uuid,
   struct dx_print_job job;
   enum dx_answer answer;
 
-  (void)next_job(response, &at, &job); /* its id is not requested */
+  (void)next_job(response, &at, &job);
   if (status == IPP_STATUS_ERROR_NOT_FOUND)
     answer = DX_ANSWER_UNKNOWN;
   else if (status == IPP_STATUS_ERROR_FORBIDDEN ||

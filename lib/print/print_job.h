@@ -76,15 +76,15 @@ enum dx_print_phase {
 /* A print job, as far as cupsd reports it. */
 struct dx_print_job {
   enum dx_answer answer; /* not in a list */
-  int id;                /* in a list */
-  const char *uuid;      /* in a list, until `each` returns; NULL: hidden */
-  int state;             /* ipp_jstate_t; 0: hidden */
+  int id;
+  const char *uuid; /* in a list, until `each` returns; NULL: hidden */
+  int state;        /* ipp_jstate_t; 0: hidden */
   enum dx_print_phase phase;
   bool may_run_again; /* it is not over, or can be printed again; true if that
                          is hidden */
   bool filter_failed; /* in this run, for any document */
-  int documents;      /* that have arrived; in a list without, else with the job
-                         sheet at the end; 0: not reported */
+  int documents; /* that have arrived, job sheets included; 0: not reported */
+  bool has_end_sheet; /* the last one is the job sheet at the end */
   int64_t time_at_creation;
   char queue[DX_QUEUE_BYTES]; /* "": not reported. For a class, the member that
                                  got the job, if any */
@@ -128,10 +128,9 @@ typedef void dx_queues_each(void *ctx, const struct dx_queue *queue);
 /* Asks for all queues, and waits. False if cupsd does not answer. */
 bool dx_queues_ask(int timeout_ms, dx_queues_each *each, void *ctx);
 
-/* All queues, or one. ret_timeout_s: MultipleOperationTimeout, 0 if it is not
- * reported. False if the response is not a list. */
-bool dx_queues_request(struct dx_buf *bytes);
-bool dx_queue_request(const char *queue, struct dx_buf *bytes);
+/* One queue, or, with NULL, all. ret_timeout_s: MultipleOperationTimeout, 0 if
+ * it is not reported. False if the response is not a list. */
+bool dx_queues_request(const char *queue, struct dx_buf *bytes);
 bool dx_queues_read(const char *bytes, size_t len, dx_queues_each *each,
                     void *ctx, int *ret_timeout_s);
 
