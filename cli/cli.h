@@ -24,7 +24,6 @@
 #include "lib/base/user.h"
 #include "lib/config/config.h"
 #include "lib/control/channel.h"
-#include "lib/print/print_job.h"
 #include "lib/spool/job.h"
 #include "lib/spool/spool.h"
 #include "lib/spool/transfer.h"
@@ -267,20 +266,6 @@ void result_print_note(const char *text); /* what is missing, and why */
 void result_end_page(void);
 
 /* ---- cupsd.c ---- */
-
-/* The queues of cupsd that print to our backend. */
-struct queue {
-  struct dx_queue is;
-  char service[128]; /* from its device URI; may be invalid */
-};
-
-struct queues {
-  struct queue *list; /* freed by the caller */
-  size_t count;
-};
-
-/* Blocking: at most a few seconds. False if cupsd does not respond. */
-bool cupsd_queues(struct queues *ret_queues);
 
 /* Opens a configuration file of cupsd, which is next to ours, with the caller's
  * rights; -1: missing, or access is denied. */

@@ -6,50 +6,10 @@
 
 #include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "lib/base/fs.h"
-#include "lib/base/utf8.h"
 #include "lib/control/start.h"
-
-/* The device URI of a queue selects the section. */
-static void config_print_queues(void *ctx, const struct dx_service *service,
-                                FILE *out)
-{
-  const struct queues *queues = ctx;
-  size_t i;
-
-  for (i = 0; i < queues->count; i++)
-    if (strcmp(queues->list[i].service, service->name) == 0 &&
-        dx_utf8_is_plain(queues->list[i].is.name))
-      fprintf(out, "  # used by queue %s, device URI docextract://%s\n",
-              queues->list[i].is.name, service->name);
-}
-
-/* Returns the number of queues that print to a section that does not exist. */
-static size_t config_warn_of_queues(const struct cli *cli,
-                                    const struct queues *queues)
-{
-  size_t i, count = 0;
-
-  for (i = 0; i < queues->count; i++) {
-    const struct queue *queue = &queues->list[i];
-
-    if (dx_config_service(cli->config, queue->service) != NULL ||
-        !dx_utf8_is_plain(queue->is.name) || !dx_utf8_is_plain(queue->service))
-      continue;
-    fprintf(stderr,
-            "warning: queue '%s' prints to docextract://%s, which is not a "
-            "section of '%s'; add it, or change the queue: lpadmin -p %s -v "
-            "docextract://%s\n",
-            queue->is.name, queue->service, cli->config->path, queue->is.name,
-            cli->config->services[0].name);
-    count++;
-  }
-  return count;
-}
 
 /* Backends may not be able to read files that root can read, so this checks as
  * their user, the owner of the spool. Also works without a spool. */
@@ -81,14 +41,11 @@ static enum dx_code config_check(struct cli *cli, size_t *ret_warnings,
 enum dx_code verb_config(struct cli *cli, struct dx_err *err)
 {
   char text[DX_ERR_TEXT_BYTES];
-  struct queues queues = {0};
   size_t at = 0, warnings = 0;
   enum dx_code code = config_check(cli, &warnings, err);
 
   if (code != DX_OK)
     return code;
-  (void)cupsd_queues(&queues);
-  warnings += config_warn_of_queues(cli, &queues);
   /* Only the owner of the spool can check this. Creates nothing. */
   cli->spool.dirfd = dx_fs_open_dir(AT_FDCWD, cli->config->spool_dir, NULL);
   if (cli->spool.dirfd >= 0)
@@ -99,9 +56,7 @@ enum dx_code verb_config(struct cli *cli, struct dx_err *err)
          dx_config_drop_in(cli->config, NULL, &at, text))
     printf("# unless there is a drop-in for it: %s\n", text);
   printf("# the file given by %s:\n", cli->config_from);
-  code =
-      dx_config_print(cli->config, stdout, config_print_queues, &queues, err);
-  free(queues.list);
+  code = dx_config_print(cli->config, stdout, err);
   if (code != DX_OK || warnings == 0)
     return code;
   return dx_fail(err, DX_E_CONFIG, 0,

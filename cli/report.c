@@ -27,6 +27,7 @@
 #include "lib/base/fs.h"
 #include "lib/base/process.h"
 #include "lib/control/start.h"
+#include "lib/print/print_job.h"
 #include "lib/spool/sentence.h"
 
 #define RUN_MS 5000 /* timeout for a program */
@@ -101,33 +102,42 @@ static void report_print_versions(void)
 
 /* ---- queues ---- */
 
-static void report_print_queues(const struct cli *cli)
+#define QUEUES_MS 3000 /* for cupsd */
+
+struct queue_list {
+  const struct dx_config *config; /* NULL: it cannot be used */
+  int count;
+};
+
+static void report_print_queue(void *ctx, const struct dx_queue *queue)
 {
-  const struct dx_config *config = cli->config;
-  struct queues queues;
-  size_t i;
+  const struct dx_service *service = NULL;
+  struct queue_list *list = ctx;
+  char section[DX_SECTION_BYTES];
+
+  if (strncmp(queue->uri, DX_DEVICE_SCHEME, strlen(DX_DEVICE_SCHEME)) != 0)
+    return;
+  if (list->config != NULL && dx_section_of_uri(queue->uri, section))
+    service = dx_config_service(list->config, section);
+  printf("  queue %d: %s, %s, %d job%s", ++list->count, queue->state,
+         queue->is_accepting ? "accepting" : "rejecting", queue->jobs,
+         queue->jobs == 1 ? "" : "s");
+  if (service != NULL)
+    printf(", service %td", service - list->config->services + 1);
+  else if (list->config != NULL)
+    printf(", a service that is not configured");
+  printf("%s%s\n", queue->reasons[0] != '\0' ? ", " : "", queue->reasons);
+}
+
+static void report_print_queues(const struct dx_config *config)
+{
+  struct queue_list list = {.config = config};
 
   printf("\nQueues\n");
-  if (!cupsd_queues(&queues))
+  if (!dx_queues_ask(QUEUES_MS, report_print_queue, &list))
     printf("  cupsd does not respond\n");
-  else if (queues.count == 0)
+  else if (list.count == 0)
     printf("  no queue prints to docextract\n");
-  for (i = 0; i < queues.count; i++) {
-    const struct queue *queue = &queues.list[i];
-    const struct dx_service *service =
-        config != NULL ? dx_config_service(config, queue->service) : NULL;
-
-    printf("  queue %zu: %s, %s, %d job%s", i + 1, queue->is.state,
-           queue->is.is_accepting ? "accepting" : "rejecting", queue->is.jobs,
-           queue->is.jobs == 1 ? "" : "s");
-    if (service != NULL)
-      printf(", service %td", service - config->services + 1);
-    else if (config != NULL)
-      printf(", a service that is not configured");
-    printf("%s%s\n", queue->is.reasons[0] != '\0' ? ", " : "",
-           queue->is.reasons);
-  }
-  free(queues.list);
 }
 
 /* ---- directories ---- */
@@ -446,7 +456,7 @@ enum dx_code verb_report(struct cli *cli, struct dx_err *err)
     printf("  cannot be used: %s; %s\n", dx_code_name(code),
            why.sys_errno == EACCES ? "run this command as root"
                                    : "see: docextract config");
-  report_print_queues(cli);
+  report_print_queues(cli->config);
   report_print_jobs(cli, spool);
   report_print_docextractd(cli, unit, journal);
   if (code == DX_OK) {

@@ -211,13 +211,9 @@ int64_t dx_parse_duration(const char *text);
 
 /*
  * Prints the effective configuration, readable as a configuration again: each
- * value has a comment with its origin. The output contains no secrets. `each`
- * (may be NULL) may add comments at the top of each section.
+ * value has a comment with its origin. The output contains no secrets.
  */
-typedef void dx_config_note(void *ctx, const struct dx_service *service,
-                            FILE *out);
 enum dx_code dx_config_print(const struct dx_config *config, FILE *out,
-                             dx_config_note *each, void *ctx,
                              struct dx_err *err) DX_MUST_USE;
 
 /* The same without any text that a user wrote, for a report that is sent to

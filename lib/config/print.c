@@ -108,7 +108,6 @@ static void print_rows(FILE *out, const struct dx_config *config,
 }
 
 enum dx_code dx_config_print(const struct dx_config *config, FILE *out,
-                             dx_config_note *each, void *ctx,
                              struct dx_err *err)
 {
   const struct dx_service *service = config->services;
@@ -117,8 +116,6 @@ enum dx_code dx_config_print(const struct dx_config *config, FILE *out,
   print_rows(out, config, NULL, false);
   for (; service < config->services + config->service_count; service++) {
     fprintf(out, "\n<Service %s>\n", service->name);
-    if (each != NULL)
-      each(ctx, service, out);
     print_rows(out, config, service, false);
     fprintf(out, "</Service>\n");
   }

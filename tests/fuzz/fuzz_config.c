@@ -21,7 +21,7 @@ static struct text printed(const struct dx_config *config)
   FILE *out = open_memstream(&text.bytes, &text.len);
 
   HOLDS(out != NULL);
-  HOLDS(dx_config_print(config, out, NULL, NULL, NULL) == DX_OK);
+  HOLDS(dx_config_print(config, out, NULL) == DX_OK);
   HOLDS(fclose(out) == 0);
   return text;
 }

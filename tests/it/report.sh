@@ -71,17 +71,12 @@ has 'report: how states changed' "$output" \
   'submission 1: stored -> refused$'
 
 output=$(dx config)
-has 'config: a queue is found by its device URI' "$output" \
-  '^  # used by queue MARKQUEUE, device URI docextract://default$'
 add_queue lost
-lpadmin -p lost -v docextract://default/
-output=$(dx config)
-has 'config: also with a slash at the end' "$output" \
-  '^  # used by queue lost, device URI docextract://default$'
 lpadmin -p lost -v docextract://nowhere
-output=$(dx config 2>&1)
-has 'config: a queue without a section is reported' "$? $(xargs <<< "$output")" \
-  '^78 warning: queue lost prints to docextract://nowhere, which is not a section'
+has 'report: a queue without a section' "$(report 2>&1)" \
+  '^  queue 1: .*, a service that is not configured$'
+lpadmin -x lost
+output=$(dx config)
 is 'config: no secret' "$(grep -c MARKKEY- <<< "$output")" 0
 
 # --- the cause of a problem is in the report -------------------------------

@@ -1099,7 +1099,7 @@ static char *printed(const struct dx_config *config)
   FILE *out = open_memstream(&text, &len);
 
   assert_non_null(out);
-  assert_int_equal(dx_config_print(config, out, NULL, NULL, NULL), DX_OK);
+  assert_int_equal(dx_config_print(config, out, NULL), DX_OK);
   assert_int_equal(fclose(out), 0);
   return text;
 }
@@ -1245,7 +1245,7 @@ static void output_that_cannot_be_written_is_reported(void **state)
 
   (void)state;
   assert_non_null(out);
-  assert_int_equal(dx_config_print(config, out, NULL, NULL, &err), DX_E_SPACE);
+  assert_int_equal(dx_config_print(config, out, &err), DX_E_SPACE);
   (void)fclose(out);
   dx_config_free(&config);
 }
