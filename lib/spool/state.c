@@ -6,7 +6,6 @@
 #include "lib/base/words.h"
 
 DX_WORDS(state, DX_STATES)
-DX_BY_WORD(state)
 DX_WORDS(event, DX_EVENTS)
 
 struct rule {

@@ -52,7 +52,6 @@ enum dx_event { DX_EVENTS(DX_NAME_OF_ROW) DX_EV_COUNT };
 
 const char *dx_state_word(enum dx_state state);
 const char *dx_event_word(enum dx_event event);
-enum dx_state dx_state_by_word(const char *word); /* DX_ST_COUNT: none */
 bool dx_state_is_final(enum dx_state state);
 
 /* True if no action is needed: extracted, canceled, expired. A failed or
