@@ -6,6 +6,8 @@
  */
 #include "cli/cli.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +16,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "lib/base/fs.h"
 #include "lib/base/sandbox.h"
 #include "lib/control/start.h"
 
@@ -92,10 +93,13 @@ static enum dx_code hello_step_user(struct hello *h, struct dx_err *err)
 static enum dx_code hello_step_docextractd(struct hello *h, struct dx_err *err)
 {
   struct dx_channel channel = DX_CHANNEL_NONE;
-  enum dx_code code = dx_fs_check_access(h->cli->config->spool_dir, err);
+  const char *spool_dir = h->cli->config->spool_dir;
+  enum dx_code code;
 
-  if (code != DX_OK)
+  if (faccessat(AT_FDCWD, spool_dir, W_OK | X_OK, AT_EACCESS) < 0) {
+    (void)dx_fail_sys(err, errno, "write in directory", spool_dir);
     return dx_user_advise_writer(err);
+  }
   code = dx_docextractd_connect(h->cli->config, &channel, err);
   h->started = channel.started;
   dx_channel_close(&channel);

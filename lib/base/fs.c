@@ -23,8 +23,7 @@
 #define DX_PROBE_BYTES 65536
 #define DX_PROBE_FREE_BYTES (64LL * 1024 * 1024)
 
-#define PIECE_BYTES 65536 /* of a file, read at once */
-#define PROBE_STEP "write in directory"
+#define PIECE_BYTES 65536  /* of a file, read at once */
 #define TEMP_RANDOM 16     /* hex digits at the end of a temporary name */
 #define NAME_MAX_BYTES 230 /* room for ".NAME.RANDOM" */
 
@@ -479,13 +478,6 @@ const char *dx_fs_unfit(const char *path)
   return NULL;
 }
 
-enum dx_code dx_fs_check_access(const char *path, struct dx_err *err)
-{
-  if (faccessat(AT_FDCWD, path, W_OK | X_OK, AT_EACCESS) < 0)
-    return dx_fail_sys(err, errno, PROBE_STEP, path);
-  return DX_OK;
-}
-
 enum dx_code dx_fs_check_free(int dirfd, struct dx_err *err)
 {
   char path[DX_ERR_TEXT_BYTES];
@@ -520,7 +512,7 @@ enum dx_code dx_fs_probe(const char *path, struct dx_err *err)
       code = dx_fail_sys(err, errno, "fsync", path);
     dx_temp_discard(&temp);
     if (code != DX_OK)
-      code = dx_fail_sys(err, err->sys_errno, PROBE_STEP, path);
+      code = dx_fail_sys(err, err->sys_errno, "write in directory", path);
   }
   (void)close(fd);
   return code;

@@ -162,11 +162,6 @@ enum dx_code dx_fs_remove_tree(int dirfd, const char *name,
  */
 enum dx_code dx_fs_probe(const char *path, struct dx_err *err) DX_MUST_USE;
 
-/* E_ACCESS, with the message of dx_fs_probe(), unless this process may create
- * files in the directory. Writes nothing. */
-enum dx_code dx_fs_check_access(const char *path,
-                                struct dx_err *err) DX_MUST_USE;
-
 /* E_SPACE unless DX_PROBE_FREE_BYTES are free in the file system of dirfd. */
 enum dx_code dx_fs_check_free(int dirfd, struct dx_err *err) DX_MUST_USE;
 
