@@ -20,7 +20,7 @@ int discover(enum dx_code code, const struct dx_err *err)
   size_t i;
 
   if (code == DX_OK)
-    code = dx_config_load(dx_config_path(), &config, &why);
+    code = dx_config_load(dx_config_path(), &config, NULL, &why);
   for (i = 0; code == DX_OK && i < config->service_count; i++) {
     const struct dx_service *s = &config->services[i];
     bool is_only = config->service_count == 1;

@@ -259,7 +259,7 @@ int main(int argc, char **argv)
   if (code == DX_OK)
     code = backend_read_uri(&b, getenv("DEVICE_URI"), &err);
   if (code == DX_OK)
-    code = dx_config_load(dx_config_path(), &b.config, &err);
+    code = dx_config_load(dx_config_path(), &b.config, NULL, &err);
   if (code == DX_OK)
     b.conf = dx_config_service(b.config, b.service);
   if (code == DX_OK && b.conf == NULL)

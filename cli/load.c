@@ -36,7 +36,7 @@ enum dx_code cli_check(struct cli *cli, bool is_owner, size_t *ret_warnings,
 {
   struct dx_config_notes notes = {.is_user = is_owner};
   struct dx_config *config = NULL;
-  enum dx_code code = dx_config_check(cli->config_path, &config, &notes, err);
+  enum dx_code code = dx_config_load(cli->config_path, &config, &notes, err);
 
   if (code == DX_OK) {
     dx_config_free(&cli->config);

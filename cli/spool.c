@@ -28,11 +28,14 @@ enum dx_code cli_open_jobs(struct cli *cli, struct dx_err *err)
 {
   /* For a user who may not read the spool, the valid lines of the configuration
    * are enough. */
+  struct dx_config_notes notes = {.takes_mistakes = true};
+
   if (geteuid() != 0) {
     dx_config_free(&cli->config);
     cli->asks =
-        dx_config_read_anyway(cli->config_path, &cli->config, err) == DX_OK &&
+        dx_config_load(cli->config_path, &cli->config, &notes, err) == DX_OK &&
         cli_become_owner(cli, err) == DX_E_ACCESS;
+    dx_config_notes_release(&notes);
   }
   return cli->asks ? DX_OK : cli_open_spool(cli, err);
 }

@@ -138,7 +138,7 @@ static enum dx_code load_config(const struct daemon *d,
 {
   char text[DX_ERR_TEXT_BYTES];
   size_t at = 0;
-  enum dx_code code = dx_config_load(d->config_path, ret_config, err);
+  enum dx_code code = dx_config_load(d->config_path, ret_config, NULL, err);
 
   if (code != DX_OK || d->started != DX_STARTED_SERVICE ||
       !dx_config_drop_in(*ret_config, "/proc/self/mountinfo", &at, text))
@@ -405,15 +405,20 @@ static void stop(struct daemon *d)
 static enum dx_code run(struct daemon *d, struct dx_err *err)
 {
   struct daemon begin = *d;
+  struct dx_config_notes notes = {.takes_mistakes = true};
   struct dx_config *config = NULL;
   struct dx_err ignored;
+  bool can_be_read;
   enum dx_code code = load_config(d, &config, err);
 
   if (code != DX_OK) {
     /* An invalid configuration usually still names the spool. Changing the file
      * would not fix a local failure. */
-    if (dx_class_of(code) == DX_CL_LOCAL ||
-        dx_config_read_anyway(d->config_path, &config, &ignored) != DX_OK)
+    can_be_read =
+        dx_class_of(code) != DX_CL_LOCAL &&
+        dx_config_load(d->config_path, &config, &notes, &ignored) == DX_OK;
+    dx_config_notes_release(&notes);
+    if (!can_be_read)
       return code;
     d->wrong = *err;
     dx_advise(&d->wrong);

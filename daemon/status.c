@@ -186,7 +186,8 @@ static enum dx_code open_result(const struct client *client,
   const struct dx_service *service;
   struct dx_config *config = NULL;
   int dirfd;
-  enum dx_code code = dx_config_load(client->server->config_path, &config, err);
+  enum dx_code code =
+      dx_config_load(client->server->config_path, &config, NULL, err);
 
   if (code != DX_OK)
     return dx_fail(err, code, 0, "the configuration of docextract is invalid");
@@ -262,7 +263,7 @@ static enum dx_code put_metrics(struct client *client, struct dx_err *err)
   if (!client->sees_all)
     return dx_fail(err, DX_E_ACCESS, 0,
                    "metrics are for administrators of docextract");
-  code = dx_config_load(client->server->config_path, &config, err);
+  code = dx_config_load(client->server->config_path, &config, NULL, err);
   if (code == DX_OK)
     code = dx_metrics_text(config, &client->server->spool, &out, err);
   if (code == DX_OK) {

@@ -173,8 +173,8 @@ static const struct dx_service *filter_service(struct dx_config **config)
   char name[DX_SECTION_BYTES];
   struct dx_err err;
 
-  if (dx_config_load(given != NULL ? given : dx_config_path(), config, &err) !=
-      DX_OK)
+  if (dx_config_load(given != NULL ? given : dx_config_path(), config, NULL,
+                     &err) != DX_OK)
     dx_log(DX_LOG_DEBUG, "%s", err.text);
   if (dx_section_of_uri(uri, name) && *config != NULL)
     service = dx_config_service(*config, name);
@@ -402,7 +402,7 @@ static int refuse_queue(int from)
   char bytes[4096], text[DX_SENTENCE_BYTES];
   struct dx_err err;
 
-  if (dx_config_load(dx_config_path(), &config, &err) == DX_OK)
+  if (dx_config_load(dx_config_path(), &config, NULL, &err) == DX_OK)
     language = config->language;
   dx_language_use(language != DX_LANGUAGE_AUTO ? language
                                                : dx_language_of_user());

@@ -271,7 +271,7 @@ static gboolean watch_connect(void *data)
   GIOChannel *lines;
   char *request;
 
-  if (dx_config_load(n->config_path, &config, &err) == DX_OK) {
+  if (dx_config_load(n->config_path, &config, NULL, &err) == DX_OK) {
     dx_format_time(shown_since(&n->shown), since);
     request = g_strconcat("watch ", since, NULL);
     n->status = dx_status_ask(config->status_socket, request, &err);

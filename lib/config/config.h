@@ -144,20 +144,13 @@ struct dx_config {
  * set that variable, else below the built-in server root. Static memory. */
 const char *dx_config_path(void);
 
-/*
- * Reads and checks `path` (docextract.conf(5)). The message describes the first
- * mistake, and contains the number of mistakes. It does not repeat words that
- * may be a misplaced secret.
- */
-enum dx_code dx_config_load(const char *path, struct dx_config **ret_config,
-                            struct dx_err *err) DX_MUST_USE;
-void dx_config_free(struct dx_config **config);
-
-/* All mistakes and warnings about a file, in lines "FILE:LINE: ...". Begin with
- * {0}. */
+/* What the caller wants to know about a file, and gets, in lines
+ * "FILE:LINE: ...". Begin with {0}. */
 struct dx_config_notes {
-  bool is_user; /* set by the caller: backends run as the user of this process;
-                   warns about files that it cannot read */
+  bool is_user; /* backends run as the user of this process: warn about files
+                   that it cannot read */
+  bool takes_mistakes;    /* only paths are needed: read the correct lines of an
+                             incorrect file */
   struct dx_buf mistakes; /* the first DX_MISTAKES_MAX */
   int mistake_count;
   struct dx_buf warnings; /* files of correct lines do not exist */
@@ -166,17 +159,15 @@ struct dx_config_notes {
 
 void dx_config_notes_release(struct dx_config_notes *notes);
 
-/* dx_config_load() with a report: fills *notes (may be NULL), and checks
- * whether the files and directories of directives exist. */
-enum dx_code dx_config_check(const char *path, struct dx_config **ret_config,
-                             struct dx_config_notes *notes,
-                             struct dx_err *err) DX_MUST_USE;
-
-/* The same for callers that only need the paths in a file: reads the correct
- * lines of an incorrect file. The only error is a file that cannot be read. */
-enum dx_code dx_config_read_anyway(const char *path,
-                                   struct dx_config **ret_config,
-                                   struct dx_err *err) DX_MUST_USE;
+/*
+ * Reads and checks `path` (docextract.conf(5)). The message describes the first
+ * mistake; without notes (NULL), it contains the number of mistakes, and no
+ * warnings are made. It does not repeat words that may be a misplaced secret.
+ */
+enum dx_code dx_config_load(const char *path, struct dx_config **ret_config,
+                            struct dx_config_notes *notes,
+                            struct dx_err *err) DX_MUST_USE;
+void dx_config_free(struct dx_config **config);
 
 /*
  * Finds the next SpoolDir, ResultsDir, or OnResult, from *at (begin with 0),

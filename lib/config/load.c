@@ -323,9 +323,9 @@ static enum dx_code read_file(struct parser *p, struct dx_err *err)
 }
 
 /* Checks and defaults that depend on the whole file. */
-static enum dx_code finish(struct parser *p, bool takes_mistakes,
-                           struct dx_err *err)
+static enum dx_code finish(struct parser *p, struct dx_err *err)
 {
+  bool takes_mistakes = p->notes != NULL && p->notes->takes_mistakes;
   struct dx_config *config = p->config;
   struct dx_service *s = config->services;
   const char *unfit;
@@ -356,8 +356,7 @@ static enum dx_code finish(struct parser *p, bool takes_mistakes,
   return DX_E_CONFIG;
 }
 
-static enum dx_code read_config(struct parser *p, bool takes_mistakes,
-                                struct dx_config **ret_config,
+static enum dx_code read_config(struct parser *p, struct dx_config **ret_config,
                                 struct dx_err *err)
 {
   struct dx_config *config = calloc(1, sizeof(*config));
@@ -371,7 +370,7 @@ static enum dx_code read_config(struct parser *p, bool takes_mistakes,
   code = config->path == NULL || config->services == NULL ? dx_fail_nomem(err)
                                                           : read_file(p, err);
   if (code == DX_OK)
-    code = finish(p, takes_mistakes, err);
+    code = finish(p, err);
   if (code == DX_OK)
     *ret_config = config;
   else
@@ -380,16 +379,10 @@ static enum dx_code read_config(struct parser *p, bool takes_mistakes,
 }
 
 enum dx_code dx_config_load(const char *path, struct dx_config **ret_config,
-                            struct dx_err *err)
-{
-  return dx_config_check(path, ret_config, NULL, err);
-}
-
-enum dx_code dx_config_check(const char *path, struct dx_config **ret_config,
-                             struct dx_config_notes *notes, struct dx_err *err)
+                            struct dx_config_notes *notes, struct dx_err *err)
 {
   struct parser p = {.path = path, .notes = notes};
-  enum dx_code code = read_config(&p, false, ret_config, err);
+  enum dx_code code = read_config(&p, ret_config, err);
 
   if (notes != NULL)
     notes->mistake_count = p.mistakes;
@@ -398,15 +391,6 @@ enum dx_code dx_config_check(const char *path, struct dx_config **ret_config,
                   "%s (the first of %d errors; see docextract config)",
                   err->text, p.mistakes);
   return code;
-}
-
-enum dx_code dx_config_read_anyway(const char *path,
-                                   struct dx_config **ret_config,
-                                   struct dx_err *err)
-{
-  struct parser p = {.path = path};
-
-  return read_config(&p, true, ret_config, err);
 }
 
 void dx_config_notes_release(struct dx_config_notes *notes)

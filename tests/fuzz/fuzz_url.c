@@ -75,7 +75,7 @@ static void configure(const char *directive, const char *url)
   fuzz_put("conf", dx_buf_text(&text), text.len);
   dx_buf_release(&text);
   path = fuzz_path("conf");
-  if (dx_config_load(path, &config, &err) == DX_OK)
+  if (dx_config_load(path, &config, NULL, &err) == DX_OK)
     check_service(&config->services[0]);
   dx_config_free(&config);
   free(path);

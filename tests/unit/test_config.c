@@ -58,7 +58,7 @@ static enum dx_code load(const char *text, struct dx_config **ret_config,
                          struct dx_err *err)
 {
   write_file(path, text, strlen(text), 0640);
-  return dx_config_load(path, ret_config, err);
+  return dx_config_load(path, ret_config, NULL, err);
 }
 
 static struct dx_config *loaded(const char *text)
@@ -304,7 +304,7 @@ static int check_all(const char *text, struct dx_config_notes *notes)
   enum dx_code code;
 
   write_file(path, text, strlen(text), 0640);
-  code = dx_config_check(path, &config, notes, &err);
+  code = dx_config_load(path, &config, notes, &err);
   assert_int_equal(code, notes->mistake_count > 0 ? DX_E_CONFIG : DX_OK);
   if (notes->mistake_count > 0)
     assert_memory_equal(dx_buf_text(&notes->mistakes), err.text,
@@ -384,6 +384,16 @@ static void number_of_reported_errors_is_limited(void **state)
   dx_buf_release(&text);
 }
 
+static enum dx_code read_anyway(struct dx_config **ret_config)
+{
+  struct dx_config_notes notes = {.takes_mistakes = true};
+  struct dx_err err;
+  enum dx_code code = dx_config_load(path, ret_config, &notes, &err);
+
+  dx_config_notes_release(&notes);
+  return code;
+}
+
 /* docextractd uses the spool of such a file, and reports its mistakes. */
 static void correct_lines_of_an_incorrect_file_are_read(void **state)
 {
@@ -401,15 +411,15 @@ static void correct_lines_of_an_incorrect_file_are_read(void **state)
   (void)state;
   for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
     assert_int_equal(load(rows[i].text, &config, &err), DX_E_CONFIG);
-    assert_int_equal(dx_config_read_anyway(path, &config, &err), DX_OK);
+    assert_int_equal(read_anyway(&config), DX_OK);
     assert_string_equal(config->spool_dir, rows[i].spool_dir);
     assert_string_equal(config->results_dir, rows[i].results_dir);
     dx_config_free(&config);
   }
   write_file(path, "SpoolDir /dev/shm\n", 18, 0640);
-  assert_int_equal(dx_config_read_anyway(path, &config, &err), DX_E_CONFIG);
+  assert_int_equal(read_anyway(&config), DX_E_CONFIG);
   write_file(path, "SpoolDir /s\0\n", 13, 0640);
-  assert_int_equal(dx_config_read_anyway(path, &config, &err), DX_E_CONFIG);
+  assert_int_equal(read_anyway(&config), DX_E_CONFIG);
 }
 
 static void misplaced_secrets_are_not_printed(void **state)
@@ -661,7 +671,7 @@ static void lines_that_are_too_long_are_rejected(void **state)
   check_refused(dx_buf_text(&text), 1, "longer than 4095 bytes");
   dx_buf_release(&text);
   write_file(path, GOOD "KeepJobs\0 7d\n", strlen(GOOD) + 13, 0600);
-  assert_int_equal(dx_config_load(path, &config, &err), DX_E_CONFIG);
+  assert_int_equal(dx_config_load(path, &config, NULL, &err), DX_E_CONFIG);
   assert_non_null(strstr(err.text, "there is a NUL byte"));
 }
 
@@ -696,7 +706,7 @@ static void configuration_may_be_world_readable(void **state)
 
   (void)state;
   write_file(path, GOOD, strlen(GOOD), 0644);
-  assert_int_equal(dx_config_load(path, &config, &err), DX_OK);
+  assert_int_equal(dx_config_load(path, &config, NULL, &err), DX_OK);
   dx_config_free(&config);
 }
 
@@ -712,7 +722,7 @@ static void configuration_that_others_can_write_is_rejected(void **state)
   (void)snprintf(fragment, sizeof(fragment), "chmod go-w %s", path);
   for (i = 0; i < 2; i++) {
     write_file(path, GOOD, strlen(GOOD), modes[i]);
-    assert_int_equal(dx_config_load(path, &config, &err), DX_E_CONFIG);
+    assert_int_equal(dx_config_load(path, &config, NULL, &err), DX_E_CONFIG);
     assert_non_null(strstr(err.text, "other users may write"));
     assert_non_null(strstr(err.text, fragment));
     assert_null(config);
@@ -730,7 +740,7 @@ static void configuration_of_another_user_is_rejected(void **state)
   if (geteuid() != 0)
     leave_out("as root");
   assert_int_equal(chown(path, 1, (gid_t)-1), 0);
-  assert_int_equal(dx_config_load(path, &config, &err), DX_E_CONFIG);
+  assert_int_equal(dx_config_load(path, &config, NULL, &err), DX_E_CONFIG);
   assert_non_null(strstr(err.text, "belongs to 'daemon'"));
   assert_non_null(strstr(err.text, "chown root"));
   assert_null(config);
@@ -774,20 +784,21 @@ static void path_that_is_not_a_file_is_rejected(void **state)
   struct dx_err err = {0};
 
   (void)state;
-  assert_int_equal(dx_config_load("/nowhere/x", &config, &err), DX_E_CONFIG);
+  assert_int_equal(dx_config_load("/nowhere/x", &config, NULL, &err),
+                   DX_E_CONFIG);
   assert_string_equal(err.text,
                       "cannot open '/nowhere/x': No such file or directory; "
                       "write one as in docextract.conf(5)");
-  assert_int_equal(dx_config_load(dir, &config, &err), DX_E_CONFIG);
+  assert_int_equal(dx_config_load(dir, &config, NULL, &err), DX_E_CONFIG);
   assert_non_null(strstr(err.text, "is not a configuration file"));
   (void)unlink(path);
   assert_int_equal(mkfifo(path, 0600), 0);
-  assert_int_equal(dx_config_load(path, &config, &err), DX_E_CONFIG);
+  assert_int_equal(dx_config_load(path, &config, NULL, &err), DX_E_CONFIG);
   assert_non_null(strstr(err.text, "is not a configuration file"));
   (void)unlink(path);
   write_file(path, "", 0, 0600);
   assert_int_equal(truncate(path, 1024 * 1024 + 1), 0);
-  assert_int_equal(dx_config_load(path, &config, &err), DX_E_CONFIG);
+  assert_int_equal(dx_config_load(path, &config, NULL, &err), DX_E_CONFIG);
   assert_non_null(strstr(err.text, "is not a configuration file"));
   assert_null(config);
 }

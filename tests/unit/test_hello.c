@@ -100,7 +100,7 @@ static void configure(const char *token)
   assert_int_equal(
       dx_fs_write(dirfd_, "conf", text, strlen(text), 0600, false, NULL),
       DX_OK);
-  if (dx_config_load(path, &config, &err) != DX_OK)
+  if (dx_config_load(path, &config, NULL, &err) != DX_OK)
     fail_msg("%s", err.text);
   engine = dx_engine_new(config, &spool, http, &observer, stop_ends[0]);
   assert_non_null(engine);

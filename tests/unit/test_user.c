@@ -202,7 +202,7 @@ static void check_key(mode_t mode, const char *fragment)
   struct dx_err err = {.text = ""};
 
   assert_int_equal(chmod(key, mode), 0);
-  assert_int_equal(dx_config_load(conf, &config, &err),
+  assert_int_equal(dx_config_load(conf, &config, NULL, &err),
                    fragment == NULL ? DX_OK : DX_E_CONFIG);
   if (fragment != NULL && strstr(err.text, fragment) == NULL)
     fail_msg("'%s' is not in: %s", fragment, err.text);
