@@ -13,22 +13,16 @@
 
 /* ---- the plan ---- */
 
-bool dx_merge_must_stay(const struct dx_merge_facts *facts)
-{
-  if (!facts->known)
-    return false;
-  if (facts->state == DX_ST_REGISTERED && !facts->uploaded)
-    return facts->same_places && facts->same_content;
-  return dx_state_is_sent(facts->state) || facts->verify;
-}
-
 enum dx_merge_action dx_merge_plan(const struct dx_merge_facts *facts)
 {
-  if (!dx_merge_must_stay(facts))
+  if (!facts->known || (!dx_state_is_sent(facts->state) && !facts->verify))
     return DX_MERGE_TAKE;
-  if (!facts->same_places || !facts->same_content)
-    return DX_MERGE_CHANGED;
-  return facts->verify ? DX_MERGE_VERIFY : DX_MERGE_KEEP;
+  if (facts->same_places && facts->same_content)
+    return facts->verify ? DX_MERGE_VERIFY : DX_MERGE_KEEP;
+  /* A source that has no byte of it is abandoned. */
+  return facts->state == DX_ST_REGISTERED && !facts->uploaded
+             ? DX_MERGE_TAKE
+             : DX_MERGE_CHANGED;
 }
 
 /*

@@ -35,10 +35,6 @@ struct dx_merge_facts {
 /* Pure. */
 enum dx_merge_action dx_merge_plan(const struct dx_merge_facts *facts);
 
-/* Pure: true if this submission of the job must also be in the receipt; if it
- * is not, nothing is merged. */
-bool dx_merge_must_stay(const struct dx_merge_facts *facts);
-
 /* A place of a submission, to select its bytes. */
 struct dx_merge_place {
   bool here;  /* the job's directory has its bytes */

@@ -91,7 +91,6 @@ static void test_changed(void **state)
     facts.same_content = true;
     facts.same_places = false;
     assert_int_equal(dx_merge_plan(&facts), other);
-    assert_int_equal(dx_merge_must_stay(&facts), other == DX_MERGE_CHANGED);
   }
 }
 
@@ -105,7 +104,6 @@ static void test_registered_only(void **state)
   assert_int_equal(dx_merge_plan(&facts), DX_MERGE_KEEP);
   facts.same_content = false;
   assert_int_equal(dx_merge_plan(&facts), DX_MERGE_TAKE);
-  assert_false(dx_merge_must_stay(&facts));
 }
 
 static bool takes(struct dx_merge_facts facts, bool here, bool came, bool equal)
