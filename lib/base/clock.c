@@ -4,13 +4,11 @@
 #include "lib/base/clock.h"
 
 #include <ctype.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <time.h>
-#include <unistd.h>
 
 _Static_assert(sizeof(time_t) == 8 && sizeof(off_t) == 8, "see configure.ac");
 
@@ -44,17 +42,12 @@ int64_t dx_wall_ms(void)
 
 void dx_boot_id(char id[DX_BOOT_ID_BYTES])
 {
-  ssize_t n = -1;
-  int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+  FILE *file = fopen("/proc/sys/kernel/random/boot_id", "re");
 
-  if (fd >= 0) {
-    n = read(fd, id, DX_BOOT_ID_BYTES - 1);
-    (void)close(fd);
-  }
-  if (n == DX_BOOT_ID_BYTES - 1)
-    id[n] = '\0';
-  else
+  if (file == NULL || fgets(id, DX_BOOT_ID_BYTES, file) == NULL)
     memcpy(id, "-", 2);
+  if (file != NULL)
+    (void)fclose(file);
 }
 
 void dx_format_time(int64_t wall_ms, char text[DX_TIME_BYTES])
