@@ -154,6 +154,10 @@ static void on_note(void *ctx, struct dx_job *job, const struct dx_note *note)
 
 static enum dx_permission on_may_send(void *ctx, struct dx_job *job)
 {
+  const struct manager *manager = ctx;
+
+  if (!dx_spool_sync(manager->spool))
+    return DX_MAY_WAIT;
   return permit_ask(ctx, manager_find(ctx, job->key));
 }
 
@@ -183,8 +187,6 @@ bool manager_drive(struct manager *manager, struct managed *managed)
   struct dx_err err;
   size_t i;
 
-  if (managed->is_unsynced)
-    return true; /* look_at_receipts() calls this again */
   /* If a document was refused when it was received, the engine must still write
    * its manifest. */
   for (i = 0; is_over && i < job->submission_count; i++)
@@ -207,13 +209,12 @@ bool manager_drive(struct manager *manager, struct managed *managed)
 }
 
 enum dx_code manager_take(struct manager *manager, struct dx_job *job,
-                          bool is_unsynced, struct dx_err *err)
+                          struct dx_err *err)
 {
   struct managed *managed = enlist(manager, job, err);
 
   if (managed == NULL)
     return err->code;
-  managed->is_unsynced = is_unsynced;
   attend_picked_up(manager, managed);
   return manager_drive(manager, managed) ? DX_OK : dx_fail_nomem(err);
 }
@@ -294,10 +295,10 @@ enum dx_code manager_pick_up(struct manager *manager, const char *name,
     code = transfers_hold(&manager->transfers, receipt, err);
   if (code == DX_OK)
     code = dx_spool_pick_up(manager->spool, receipt, err);
-  if (code == DX_OK || code == DX_E_UNSYNCED) {
+  if (code == DX_OK) {
     dx_log(DX_LOG_DEBUG, "job %s: received", receipt->key);
     /* NOLINTNEXTLINE(*-unix.Malloc) */
-    return manager_take(manager, receipt, code == DX_E_UNSYNCED, err);
+    return manager_take(manager, receipt, err);
   }
   if (code == DX_E_EXISTS && is_attended(manager, receipt)) {
     dx_job_free(&receipt);
@@ -359,29 +360,6 @@ void manager_pick_up_all(struct manager *manager, const char *others_of)
   free(names);
 }
 
-/* A backend that was killed before it could connect leaves a receipt. */
-static void look_at_receipts(struct manager *manager)
-{
-  int64_t now = dx_monotonic_ms();
-  struct managed *managed, *next;
-  struct dx_err err;
-
-  if (now < manager->receipts_ms)
-    return;
-  manager->receipts_ms = now + DX_RECEIPTS_LOOK_MS;
-  /* Makes jobs durable that were picked up; until then they are not processed,
-   * because a power failure would remove them. */
-  for (managed = LIST_FIRST(&manager->jobs); managed != NULL; managed = next) {
-    next = LIST_NEXT(managed, link);
-    if (!managed->is_unsynced ||
-        dx_spool_pick_up(manager->spool, managed->job, &err) != DX_OK)
-      continue;
-    managed->is_unsynced = false;
-    (void)manager_drive(manager, managed);
-  }
-  manager_pick_up_all(manager, NULL);
-}
-
 /* A job that cannot be read is left to the administrator: `docextract jobs`
  * lists it. */
 static enum dx_code load(struct manager *manager, const char *key,
@@ -397,7 +375,7 @@ static enum dx_code load(struct manager *manager, const char *key,
   code = dx_spool_load(manager->spool, key, &job, err);
   if (code == DX_OK) {
     dx_temp_sweep(job->dirfd, 0); /* of a docextractd that was killed */
-    code = manager_take(manager, job, false, err);
+    code = manager_take(manager, job, err);
   }
   if (code != DX_OK && code != DX_E_DAMAGED)
     dx_log(DX_LOG_ERROR, "job %s: %s: %s", key, dx_code_name(err->code),
@@ -421,11 +399,14 @@ static enum dx_code load_all(struct manager *manager, struct dx_err *err)
 
 int64_t manager_turn(struct manager *manager)
 {
+  int64_t now = dx_monotonic_ms(), next, due;
   struct dx_err err;
-  int64_t next, due;
 
-  look_at_receipts(manager);
-  if (dx_monotonic_ms() >= manager->load_ms && load_all(manager, &err) != DX_OK)
+  if (now >= manager->receipts_ms) { /* some backends were killed */
+    manager->receipts_ms = now + DX_RECEIPTS_LOOK_MS;
+    manager_pick_up_all(manager, NULL);
+  }
+  if (now >= manager->load_ms && load_all(manager, &err) != DX_OK)
     dx_log(DX_LOG_ERROR, "%s: %s", dx_code_name(err.code), err.text);
   next = manager->receipts_ms < manager->load_ms ? manager->receipts_ms
                                                  : manager->load_ms;
@@ -450,7 +431,7 @@ void manager_expire(void *ctx, struct dx_job *job)
          "within KeepUnfinished",
          job->key);
   dx_job_end(job, DX_EV_EXPIRE);
-  if (managed == NULL && manager_take(manager, job, false, &err) != DX_OK)
+  if (managed == NULL && manager_take(manager, job, &err) != DX_OK)
     dx_log(DX_LOG_ERROR, "%s: %s", dx_code_name(err.code), err.text);
   else if (managed != NULL && managed->is_over &&
            dx_engine_remove(manager->engine, job) == DX_OK)
@@ -476,7 +457,7 @@ enum dx_code manager_start(struct manager *manager, struct dx_config *config,
   transfers_start(&manager->transfers, &manager->cupsd, config, manager->spool);
   if (manager->engine == NULL)
     return dx_fail_nomem(err);
-  look_at_receipts(manager); /* completes an interrupted merge first */
+  manager_pick_up_all(manager, NULL); /* completes an interrupted merge first */
   return load_all(manager, err);
 }
 

@@ -38,7 +38,6 @@ struct managed {
   struct client *attendant; /* NULL: none attends */
   bool is_new;              /* this run sends something */
   bool is_over;             /* only its OnResult is pending */
-  bool is_unsynced; /* its directory may not be durable: not in the engine */
   /* permit.c; times are monotonic, 0: none */
   int64_t may_ms;           /* when the attendant was asked */
   int64_t may_number;       /* of that question */
@@ -102,7 +101,7 @@ void manager_pick_up_all(struct manager *manager, const char *others_of);
 
 /* Processes a loaded job, and takes ownership of it, also on failure. */
 enum dx_code manager_take(struct manager *manager, struct dx_job *job,
-                          bool is_unsynced, struct dx_err *err) DX_MUST_USE;
+                          struct dx_err *err) DX_MUST_USE;
 
 /* Finds a job and removes it from the engine, or loads it, so that the caller
  * can change it and then calls manager_drive() or manager_drop(). E_BUSY while
@@ -114,9 +113,9 @@ enum dx_code manager_borrow(struct manager *manager, const char *key,
  * its OnResult is pending, it is loaded again a little later. */
 void manager_drop(struct manager *manager, struct managed *managed);
 
-/* Passes a job to the engine, or releases it if nothing is left to do; nothing
- * if its directory may not be durable. False when out of memory, which is
- * logged: the job is no longer managed, and loaded again a little later. */
+/* Passes a job to the engine, or releases it if nothing is left to do. False
+ * when out of memory, which is logged: the job is no longer managed, and loaded
+ * again a little later. */
 bool manager_drive(struct manager *manager, struct managed *managed);
 
 /* Ends a job that was not finished within KeepUnfinished, unless a client

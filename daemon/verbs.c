@@ -48,7 +48,7 @@ static void begin_without_receipt(struct client *client)
   } else if (dx_job_is_final(job)) {
     attend_end_with_outcome(client, job, true);
     dx_job_free(&job);
-  } else if (manager_take(manager, job, false, &err) != DX_OK) {
+  } else if (manager_take(manager, job, &err) != DX_OK) {
     attend_end(client, &err);
   }
 }
@@ -88,7 +88,7 @@ static void verb_leave(struct client *client)
 {
   struct managed *managed = client->managed;
 
-  if (managed == NULL || managed->is_unsynced ||
+  if (managed == NULL || !dx_spool_sync(client->manager->spool) ||
       managed->job->print.undecided ||
       dx_job_count(managed->job, DX_ST_REFUSED) > 0 ||
       dx_job_count(managed->job, DX_ST_FAILED) > 0)

@@ -36,7 +36,7 @@ enum dx_code dx_spool_open(const char *path, struct dx_spool *ret_spool,
   enum dx_code code = DX_OK;
   size_t i;
 
-  ret_spool->has_no_links = false;
+  ret_spool->has_no_links = ret_spool->is_unsynced = false;
   ret_spool->history_dirfd = -1;
   ret_spool->dirfd = dx_fs_open_dir(AT_FDCWD, path, err);
   if (ret_spool->dirfd < 0)
@@ -507,23 +507,29 @@ static enum dx_code find_job(struct dx_spool *spool, struct dx_job *receipt,
 enum dx_code dx_spool_pick_up(struct dx_spool *spool, struct dx_job *receipt,
                               struct dx_err *err)
 {
-  enum dx_code code = DX_E_NOT_FOUND;
+  enum dx_code code = find_job(spool, receipt, err);
 
-  if (strncmp(receipt->path, "jobs/", 5) != 0)
-    code = find_job(spool, receipt, err);
   if (code == DX_OK)
     return dx_fail(err, DX_E_EXISTS, EEXIST, "the job already exists");
   if (code != DX_E_NOT_FOUND)
     return code;
   code = add_alias(spool, receipt->content, receipt->key, err);
+  if (code == DX_OK && receipt->content[0] != '\0')
+    code = dx_fs_sync_parent(spool->dirfd, "aliases/.", err);
   /* rename() would replace an empty directory; ours never are empty. */
   if (code == DX_OK)
     code = move_job(spool, receipt, "jobs", err);
-  if (code == DX_OK && receipt->content[0] != '\0')
-    code = dx_fs_sync_parent(spool->dirfd, "aliases/.", err);
-  if (code == DX_OK)
-    code = dx_fs_sync_parent(spool->dirfd, receipt->path, err);
+  spool->is_unsynced = spool->is_unsynced || code == DX_OK;
+  (void)dx_spool_sync(spool); /* at once: a call may be waiting for it */
   return code;
+}
+
+bool dx_spool_sync(struct dx_spool *spool)
+{
+  if (spool->is_unsynced &&
+      dx_fs_sync_parent(spool->dirfd, "jobs/.", NULL) == DX_OK)
+    spool->is_unsynced = false;
+  return !spool->is_unsynced;
 }
 
 enum dx_code dx_spool_settle(struct dx_spool *spool, struct dx_job *job,

@@ -11,7 +11,7 @@
  * Crash rule: a crash before the rename of dx_spool_commit() leaves nothing but
  * a directory under incoming/ that the next sweep removes; after it, the
  * receipt exists until its job has its contents. No step that cannot be undone
- * is performed for a job before dx_spool_pick_up() has made it durable.
+ * is performed before dx_spool_sync() has made all jobs durable.
  *
  * Ownership: struct dx_spool is the caller's; the caller frees returned jobs
  * with dx_job_free(). Blocking: the disk.
@@ -29,6 +29,7 @@ struct dx_spool {
   int dirfd;
   int history_dirfd;
   bool has_no_links; /* its file system does not support symbolic links */
+  bool is_unsynced;  /* a power failure may undo dx_spool_pick_up() */
 };
 
 /* Opens SpoolDir and creates what is missing in it (0700). That its file system
@@ -154,13 +155,15 @@ enum dx_language dx_spool_language(int spool_dirfd);
 int dx_spool_hold_lock(struct dx_spool *spool, struct dx_err *err);
 
 /*
- * Moves a receipt to jobs/KEY, durably. E_EXISTS: there is such a job, finished
- * or not: load and merge it. If that is the job of another print job that was
- * the same one, receipt->key is now the key of that job. E_UNSYNCED: it was
- * moved, but nothing may rely on this until another call returns DX_OK.
+ * Moves a receipt to jobs/KEY. E_EXISTS: there is such a job, finished or not:
+ * load and merge it. If that is the job of another print job that was the same
+ * one, receipt->key is now the key of that job.
  */
 enum dx_code dx_spool_pick_up(struct dx_spool *spool, struct dx_job *receipt,
                               struct dx_err *err) DX_MUST_USE;
+/* False if a job that was picked up may not survive a power failure: try again
+ * later. */
+bool dx_spool_sync(struct dx_spool *spool);
 
 /*
  * Adds the names below aliases/ by which a print job that is sent again is
