@@ -36,7 +36,8 @@ void attend_send_failures(struct client *client, const char *queue)
     control_send(client, "failures %zu %zu", failed, undecided);
 }
 
-/* The order matters: after `end` the backend reads nothing. */
+/* The order matters: after `end` the backend reads nothing. Then the client
+ * attends no job any more. */
 static void send_end(struct client *client, const struct dx_err *err,
                      const char *sentence)
 {
@@ -44,6 +45,7 @@ static void send_end(struct client *client, const struct dx_err *err,
   control_send(client, "end %s %s", dx_code_name(err->code),
                err->code == DX_OK ? "" : err->text);
   client_close(client);
+  client->key[0] = '\0';
 }
 
 void attend_refuse(struct client *client, const struct dx_err *err)
@@ -52,12 +54,6 @@ void attend_refuse(struct client *client, const struct dx_err *err)
 
   dx_sentence(err->code, NULL, sentence);
   send_end(client, err, sentence);
-}
-
-void attend_end(struct client *client, const struct dx_err *err)
-{
-  client->key[0] = '\0';
-  attend_refuse(client, err);
 }
 
 void attend_end_with_outcome(struct client *client, const struct dx_job *job,
@@ -71,7 +67,6 @@ void attend_end_with_outcome(struct client *client, const struct dx_job *job,
     (void)snprintf(sentence, sizeof(sentence), "%s", DX_SAY_NOTHING_NEW);
   else
     dx_job_sentence(job, sentence);
-  client->key[0] = '\0';
   send_end(client, &err, sentence);
 }
 
@@ -142,7 +137,7 @@ void attend_over(struct manager *manager, struct managed *managed)
   struct client *attendant = managed->attendant, *client;
 
   if (attendant != NULL && managed->job->halt.code != DX_OK)
-    attend_end(attendant, &managed->job->halt);
+    attend_refuse(attendant, &managed->job->halt);
   else if (attendant != NULL)
     attend_end_with_outcome(attendant, managed->job, managed->is_new);
   if (attendant != NULL)
@@ -222,7 +217,7 @@ void attend_refused(struct manager *manager, const char *name, bool is_final,
         strcmp(name + DX_KEY_BYTES, client->run) != 0)
       continue;
     if (is_final)
-      attend_end(client, err);
+      attend_refuse(client, err);
     else
       send_note(client, &note, true);
   }
@@ -260,7 +255,6 @@ static void stop_queue(struct managed *managed, const struct dx_note *note)
       code = DX_E_JOB;
   (void)dx_fail(&err, code, 0, "%s", note->text);
   dx_sentence(note->code, NULL, sentence);
-  managed->attendant->key[0] = '\0';
   send_end(managed->attendant, &err, sentence);
   attend_release(managed, DX_BACKEND_ENDED);
   managed->job->dirty = true;

@@ -141,11 +141,10 @@ void permit_learn(struct manager *manager, struct managed *managed,
 
 /* ---- attend.c ---- */
 
-/* Refuses an `attend`: the backend ends with this outcome. */
+/* The client attends no longer, or not at all: the backend ends with this
+ * error, or with the outcome of the job. is_new: this run has sent something.
+ */
 void attend_refuse(struct client *client, const struct dx_err *err);
-/* The same for a client that attends, with an error or the outcome of the job.
- * is_new: this run has sent something. */
-void attend_end(struct client *client, const struct dx_err *err);
 void attend_end_with_outcome(struct client *client, const struct dx_job *job,
                              bool is_new);
 /* The failures of the queue; only its next print jobs can report them. */

@@ -38,7 +38,7 @@ static void begin_without_receipt(struct client *client)
   enum dx_code code = dx_spool_load(manager->spool, client->key, &job, &err);
 
   if (code != DX_OK) {
-    attend_end(client, &err);
+    attend_refuse(client, &err);
   } else if (!attend_is_of(client, job) ||
              (!dx_job_is_final(job) &&
               manager_find(manager, client->key) != NULL)) {
@@ -49,7 +49,7 @@ static void begin_without_receipt(struct client *client)
     attend_end_with_outcome(client, job, true);
     dx_job_free(&job);
   } else if (manager_take(manager, job, &err) != DX_OK) {
-    attend_end(client, &err);
+    attend_refuse(client, &err);
   }
 }
 
@@ -65,7 +65,7 @@ static void verb_attend(struct client *client, const char *key, const char *run)
   (void)snprintf(name, sizeof(name), "%s.%s", key, run);
   if (!dx_is_receipt_name(name)) {
     (void)dx_fail(&err, DX_E_ARG, 0, "not the name of a receipt");
-    attend_end(client, &err);
+    attend_refuse(client, &err);
     return;
   }
   manager_pick_up_all(client->manager, name);
