@@ -346,7 +346,8 @@ enum dx_code dx_engine_add(struct dx_engine *engine, struct dx_job *job,
     for (k = 0; k < sub->case_count; k++)
       sub->cases[k].polled = (struct dx_polled){0};
     engine_resume_deliver(sub, was_dirty);
-    engine_resume_register(sub);
+    if (sub->registering)
+      engine_register_lost(sub);
     engine_resume_upload(sub);
   }
   job->ended = false;

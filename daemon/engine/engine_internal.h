@@ -187,8 +187,8 @@ struct dx_engine {
 
 /* Calls create source, if that is permitted and results can be delivered. */
 void engine_create(struct dx_engine *engine, struct dx_submission *sub);
-/* Counts a create whose response was lost with the last process. */
-void engine_resume_register(struct dx_submission *sub);
+/* Counts a create whose response was lost. */
+void engine_register_lost(struct dx_submission *sub);
 
 /* ---- upload.c ---- */
 

@@ -40,7 +40,7 @@ static enum dx_code register_take(struct dx_submission *sub,
   return DX_OK;
 }
 
-static void register_lost(struct dx_submission *sub)
+void engine_register_lost(struct dx_submission *sub)
 {
   sub->registering = false;
   sub->job->dirty = true;
@@ -52,12 +52,6 @@ static void register_lost(struct dx_submission *sub)
   if (sub->lost_creates > DX_LOST_CREATES_MAX)
     dx_submission_end(sub, DX_EV_FAIL, DX_E_FAILED,
                       "the service did not respond to several registrations");
-}
-
-void engine_resume_register(struct dx_submission *sub)
-{
-  if (sub->registering)
-    register_lost(sub);
 }
 
 /* True if the request was sent, and no valid response rules out that a source
@@ -115,7 +109,7 @@ static enum dx_code register_done(struct call *call)
         register_take(sub, service, &created, response->retry_after_ms, &err);
   sub->job->dirty = true;
   if (register_may_be_lost(response, code))
-    register_lost(sub);
+    engine_register_lost(sub);
   sub->registering = false;
   if (code == DX_OK) {
     engine_service_up(call);
