@@ -163,23 +163,6 @@ static enum dx_permission on_may_send(void *ctx, struct dx_job *job)
 
 /* ---- jobs for the engine ---- */
 
-bool manager_save(struct manager *manager, struct managed *managed)
-{
-  struct dx_err err;
-
-  if (managed->job->drive != NULL)
-    return dx_engine_save(manager->engine, managed->job);
-  if (dx_job_save(managed->job, &err) == DX_OK) {
-    status_tell(manager->status, managed->job);
-    return true;
-  }
-  dx_log(DX_LOG_ERROR, "job %s: %s: %s", managed->job->key,
-         dx_code_name(err.code), err.text);
-  managed->job->dirty = true;
-  dx_engine_wake(manager->engine, managed->job);
-  return false;
-}
-
 bool manager_drive(struct manager *manager, struct managed *managed)
 {
   const struct dx_job *job = managed->job;

@@ -122,10 +122,6 @@ bool manager_drive(struct manager *manager, struct managed *managed);
  * attends it; takes it, unless it is managed. ctx: the struct manager. */
 void manager_expire(void *ctx, struct dx_job *job);
 
-/* Saves a journal outside of the engine's turn. A failure is logged, and the
- * engine tries again. */
-bool manager_save(struct manager *manager, struct managed *managed);
-
 /* ---- permit.c ---- */
 
 /* Whether the next step of the job may be sent, for the observer's may_send. */

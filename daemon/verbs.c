@@ -94,7 +94,7 @@ static void verb_leave(struct client *client)
       dx_job_count(managed->job, DX_ST_FAILED) > 0)
     return;
   managed->job->print.backend = DX_BACKEND_LEFT;
-  if (!manager_save(client->manager, managed)) {
+  if (!dx_engine_save(client->manager->engine, managed->job)) {
     managed->job->print.backend = DX_BACKEND_ATTENDS;
     return; /* it asks again */
   }
@@ -116,7 +116,7 @@ static void verb_ended(struct client *client, const char *word)
   if (answer != DX_ANSWER_COUNT && answer != DX_ANSWER_NOT_ASKED)
     permit_learn(client->manager, managed, answer);
   client->key[0] = '\0';
-  if (!manager_save(client->manager, managed))
+  if (!dx_engine_save(client->manager->engine, managed->job))
     return;
   dx_job_sentence(managed->job, sentence);
   control_send(client, "sentence %s", sentence);
