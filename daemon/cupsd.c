@@ -195,21 +195,23 @@ bool cupsd_is_ours(const struct cupsd *cupsd, const char *uri,
 
 /* ---- a question, step by step ---- */
 
-/* uri: the device URI of the queue that has the job. With another section of
- * this spool, cupsd runs the job again, as in another queue. */
-static enum dx_place place_of(const struct question *q, const char *uri)
+/* Looks at the device URI of the queue that has the job. With another section
+ * of this spool, cupsd runs the job again, as in another queue. */
+static void set_place(void *ctx, const struct dx_queue *queue)
 {
+  struct question *q = ctx;
   const struct dx_job *job = q->about;
   bool is_same =
       job->queue == NULL || strcasecmp(job->queue, q->job.queue) == 0;
   char section[DX_SECTION_BYTES];
-  bool is_ours = cupsd_is_ours(q->cupsd, uri, section);
+  bool is_ours = cupsd_is_ours(q->cupsd, queue->uri, section);
 
   if (is_same && strcmp(section, job->service) == 0)
-    return DX_PLACE_SAME; /* even if its section is missing: the job waits */
-  if (is_ours)
-    return DX_PLACE_OTHER;
-  return is_same ? DX_PLACE_CHANGED : DX_PLACE_NOT_OURS;
+    q->place = DX_PLACE_SAME; /* even if its section is missing: it waits */
+  else if (is_ours)
+    q->place = DX_PLACE_OTHER;
+  else
+    q->place = is_same ? DX_PLACE_CHANGED : DX_PLACE_NOT_OURS;
 }
 
 /* Evaluates cupsd's answers about the job and its queue, with the list of jobs
@@ -235,20 +237,13 @@ static void evaluate(struct question *q)
 
 static void start_line(struct cupsd *cupsd);
 
-static void keep_place(void *ctx, const struct dx_queue *queue)
-{
-  struct question *q = ctx;
-
-  q->place = place_of(q, queue->uri);
-}
-
 static void on_queue(void *ctx, const struct dx_http_response *response)
 {
   struct question *q = ctx;
   int timeout_s;
 
   q->call = NULL;
-  (void)dx_queues_read(response->body, response->body_len, keep_place, q,
+  (void)dx_queues_read(response->body, response->body_len, set_place, q,
                        &timeout_s);
   if (response->err.code == DX_OK) /* even without a URI */
     evaluate(q);
