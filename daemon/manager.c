@@ -343,39 +343,29 @@ void manager_pick_up_all(struct manager *manager, const char *others_of)
   free(names);
 }
 
-/* A job that cannot be read is left to the administrator: `docextract jobs`
- * lists it. */
-static enum dx_code load(struct manager *manager, const char *key,
-                         struct dx_err *err)
-{
-  char name[DX_RECEIPT_BYTES];
-  struct dx_job *job = NULL;
-  enum dx_code code;
-
-  if (manager_find(manager, key) != NULL ||
-      dx_spool_has_receipt(manager->spool, key, name))
-    return DX_OK;
-  code = dx_spool_load(manager->spool, key, &job, err);
-  if (code == DX_OK) {
-    dx_temp_sweep(job->dirfd, 0); /* of a docextractd that was killed */
-    code = manager_take(manager, job, err);
-  }
-  if (code != DX_OK && code != DX_E_DAMAGED)
-    dx_log(DX_LOG_ERROR, "job %s: %s: %s", key, dx_code_name(err->code),
-           err->text);
-  return code;
-}
-
+/* Loads the jobs that are not in memory. One that cannot be read is left to the
+ * administrator: `docextract jobs` lists it. */
 static enum dx_code load_all(struct manager *manager, struct dx_err *err)
 {
   char *keys = dx_spool_names(manager->spool, DX_SPOOL_JOBS, err);
   enum dx_code code = keys != NULL ? DX_OK : err->code;
+  char name[DX_RECEIPT_BYTES];
+  struct dx_job *job = NULL;
   const char *key;
 
   manager->load_ms = INT64_MAX;
   for (key = keys; key != NULL && *key != '\0' && code != DX_E_NOMEM;
-       key = dx_next_name(key))
-    code = load(manager, key, err);
+       key = dx_next_name(key)) {
+    if (manager_find(manager, key) != NULL ||
+        dx_spool_has_receipt(manager->spool, key, name))
+      continue;
+    code = dx_spool_load(manager->spool, key, &job, err);
+    if (code == DX_OK)
+      code = manager_take(manager, job, err);
+    if (code != DX_OK && code != DX_E_DAMAGED)
+      dx_log(DX_LOG_ERROR, "job %s: %s: %s", key, dx_code_name(err->code),
+             err->text);
+  }
   free(keys);
   return keys == NULL || code == DX_E_NOMEM ? code : DX_OK;
 }
