@@ -56,13 +56,13 @@ no_sanitizer()
   esac
 }
 
-# Starts the command in the background on a terminal of 24 lines, which is
-# copied to $dir/out; sets pid.
+# Starts the command in the background on a terminal, which is copied to
+# $dir/out; sets pid.
 on_terminal() # ARGUMENT...
 {
   : > "$dir/out"
   rm -f "$dir/pid"
-  printf 'stty rows 24 cols 80; echo $$ > %q\nexec' "$dir/pid" > "$dir/run"
+  printf 'echo $$ > %q\nexec' "$dir/pid" > "$dir/run"
   printf ' %q' env --default-signal=INT TERM="${TERMINAL-xterm}" "$program" \
     -c "$conf" "$@" >> "$dir/run"
   script -qfec "bash $dir/run" "$dir/typescript" < /dev/null > "$dir/out" 2>&1 &
