@@ -36,7 +36,6 @@ struct attend {
   struct dx_channel channel;
   int64_t heard_ms;            /* monotonic: the last line */
   int64_t broken_ms, again_ms; /* when it broke, next try */
-  bool told;                   /* "docextractd does not respond" was reported */
   bool here;                   /* not all documents have been uploaded */
   bool leave;                  /* `leave` is wanted */
   int64_t leave_ms;            /* monotonic: when to consider it again */
@@ -87,7 +86,6 @@ static void connect_again(struct attend *a)
   if (code == DX_OK) {
     a->heard_ms = dx_monotonic_ms();
     a->broken_ms = 0;
-    a->told = false;
     status_docextractd(NULL);
     return;
   }
@@ -96,9 +94,8 @@ static void connect_again(struct attend *a)
   if (code == DX_E_STATE && stat("/proc/self/exe", &st) == 0 &&
       st.st_nlink == 0) { /* upgraded: cupsd will run the new program */
     attend_finish(a, DX_E_STOPPED);
-  } else if (!a->told && (code == DX_E_STATE || /* a restart is needed */
-                          dx_monotonic_ms() - a->broken_ms >= SILENT_MS)) {
-    a->told = true;
+  } else if (code == DX_E_STATE || /* a restart is needed */
+             dx_monotonic_ms() - a->broken_ms >= SILENT_MS) {
     status_docextractd(&err);
   }
 }

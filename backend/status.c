@@ -158,6 +158,8 @@ void status_note(const struct dx_note *note, bool here)
 
 void status_docextractd(const struct dx_err *err)
 {
+  if (is_set[DX_SR_STOPPED] == (err != NULL)) /* it was reported */
+    return;
   status_set_reason(DX_SR_STOPPED, err != NULL);
   if (err != NULL)
     status_say("ERROR", DX_SAY_NOT_RUNNING, err->text);
