@@ -172,12 +172,13 @@ static void on_jobs(void *ctx, const struct dx_http_response *response, bool ok)
 {
   struct cupsd_jobs *jobs = ctx;
   struct cupsd *cupsd = jobs->list.cupsd;
+  bool is_known = ok && !jobs->is_cut;
   struct question *q;
 
-  jobs->known_ms = ok && !jobs->is_cut ? jobs->asked_ms : 0;
+  jobs->known_ms = is_known ? jobs->asked_ms : 0;
   TAILQ_FOREACH (q, &cupsd->questions, link)
     if (q->step == NEEDS_ACTIVE && jobs == &cupsd->active) {
-      if (jobs->known_ms != 0)
+      if (is_known) /* it may request the list again */
         evaluate(q);
       else /* the list may be private */
         set_answer(q, response->err.code == DX_OK

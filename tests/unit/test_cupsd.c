@@ -528,6 +528,32 @@ static void four_queries_are_in_progress_at_once(void **state)
   }
 }
 
+/* The list is older than the last two queries: both wait for the next one. */
+static void list_is_requested_again_for_later_queries(void **state)
+{
+  enum dx_answer answer;
+  size_t i;
+
+  (void)state;
+  ask_for_many(7);
+  for (i = 0; i < 7; i++) {
+    respond(JOB, job_at("printers/chart", IPP_JSTATE_PENDING));
+    respond(QUEUE, ipp_queue("docextract://default"));
+    now_ms += 10;
+  }
+  respond(LIST, ipp_jobs(NULL, 0));
+  for (i = 5; i < 7; i++)
+    assert_false(
+        cupsd_answer(&cupsd, &others[i], &other_questions[i], 0, &answer));
+  respond(LIST, ipp_jobs(NULL, 0));
+  for (i = 0; i < 7; i++) {
+    assert_true(
+        cupsd_answer(&cupsd, &others[i], &other_questions[i], 0, &answer));
+    assert_int_equal(answer, DX_ANSWER_OVER);
+  }
+  assert_int_equal(asked(LIST), 2);
+}
+
 static void silent_cupsd_delays_no_job(void **state)
 {
   enum dx_answer answer;
@@ -659,6 +685,7 @@ int main(void)
       WITH_CUPSD(job_is_queried_at_most_once_a_second),
       WITH_CUPSD(recent_answer_is_reused),
       WITH_CUPSD(four_queries_are_in_progress_at_once),
+      WITH_CUPSD(list_is_requested_again_for_later_queries),
       WITH_CUPSD(silent_cupsd_delays_no_job),
       WITH_CUPSD(silent_cupsd_is_queried_once_at_a_time),
       WITH_CUPSD(canceled_query_is_removed_from_the_queue),
