@@ -49,7 +49,7 @@
  */
 struct shown {
   GHashTable *ends; /* a set */
-  int64_t last_ms;  /* of all ends that were added */
+  int64_t last_ms;  /* of all ends that were saved */
   char *path;
 };
 
@@ -76,12 +76,6 @@ static int64_t end_time(const char *end)
   return g_ascii_strtoll(end, NULL, 10);
 }
 
-static void shown_add(struct shown *shown, const char *end)
-{
-  (void)g_hash_table_add(shown->ends, g_strdup(end));
-  shown->last_ms = MAX(shown->last_ms, end_time(end));
-}
-
 /* All earlier ends were shown. If the clock was ahead once, later ends must not
  * be hidden. */
 static int64_t shown_since(const struct shown *shown)
@@ -89,15 +83,20 @@ static int64_t shown_since(const struct shown *shown)
   return MIN(shown->last_ms, dx_wall_ms()) - OVERLAP_MS;
 }
 
-/* Removes old ends, and writes the file. */
+/* Removes old ends, and writes the file. Call it when all ends that were
+ * received have been shown: they are not ordered. */
 static void shown_save(struct shown *shown)
 {
-  int64_t since = shown_since(shown);
   GString *text = g_string_new(NULL);
   GError *error = NULL;
   GHashTableIter iter;
+  int64_t since;
   void *end;
 
+  g_hash_table_iter_init(&iter, shown->ends);
+  while (g_hash_table_iter_next(&iter, &end, NULL))
+    shown->last_ms = MAX(shown->last_ms, end_time(end));
+  since = shown_since(shown);
   g_hash_table_iter_init(&iter, shown->ends);
   while (g_hash_table_iter_next(&iter, &end, NULL))
     if (end_time(end) < since)
@@ -130,14 +129,13 @@ static void shown_open(struct shown *shown)
   (void)g_file_get_contents(path, &text, NULL, NULL);
   for (rest = text; (line = strsep(&rest, "\n")) != NULL;)
     if (line[0] != '\0')
-      shown_add(shown, line);
+      (void)g_hash_table_add(shown->ends, g_strdup(line));
   g_free(text);
-  if (shown->last_ms == 0) {
-    text = g_strdup_printf("%" G_GINT64_FORMAT " begin", dx_wall_ms());
-    shown_add(shown, text);
-    shown_save(shown);
-    g_free(text);
-  }
+  if (g_hash_table_size(shown->ends) == 0)
+    (void)g_hash_table_add(
+        shown->ends,
+        g_strdup_printf("%" G_GINT64_FORMAT " begin", dx_wall_ms()));
+  shown_save(shown);
   g_free(lock);
   g_free(dir);
 }
@@ -210,10 +208,8 @@ static bool job_show(struct shown *shown, const struct cJSON *line)
                state == DX_ST_REFUSED) &&
               !g_hash_table_contains(shown->ends, end);
   is_shown = is_wanted && job_notify(job, sentence);
-  if (is_shown) {
-    shown_add(shown, end);
-    shown_save(shown);
-  }
+  if (is_shown)
+    (void)g_hash_table_add(shown->ends, g_steal_pointer(&end));
   g_free(end);
   dx_job_free(&job);
   return is_shown || !is_wanted;
@@ -256,8 +252,10 @@ static gboolean watch_on_readable(GIOChannel *lines, GIOCondition condition,
     g_free(text);
   }
   /* If the desktop shows no notifications now, the ends are requested again. */
-  if (are_shown && status == G_IO_STATUS_AGAIN)
+  if (are_shown && status == G_IO_STATUS_AGAIN) {
+    shown_save(&n->shown);
     return G_SOURCE_CONTINUE;
+  }
   watch_later(n);
   return G_SOURCE_REMOVE;
 }

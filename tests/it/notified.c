@@ -4,10 +4,12 @@
  *
  *   ID URGENCY ICON|SUMMARY|BODY
  *
- * As on real desktops, bodies are markup.
+ * As on real desktops, bodies are markup. With DX_LIMIT=N in the environment,
+ * it refuses all but the first N.
  */
 #include <gio/gio.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #define NAME "org.freedesktop.Notifications"
 #define PATH "/org/freedesktop/Notifications"
@@ -48,9 +50,15 @@ static void on_call(GDBusConnection *bus, const char *sender, const char *path,
                     const char *of, const char *method, GVariant *arguments,
                     GDBusMethodInvocation *call, void *data)
 {
+  const char *limit = getenv("DX_LIMIT");
   GVariant *reply;
 
   (void)bus, (void)sender, (void)path, (void)of, (void)data;
+  if (g_str_equal(method, "Notify") && limit != NULL &&
+      last_id == (unsigned int)atoi(limit)) {
+    g_dbus_method_invocation_return_dbus_error(call, NAME ".Error", "full");
+    return;
+  }
   if (g_str_equal(method, "Notify"))
     reply = g_variant_new("(u)", show(arguments));
   else if (g_str_equal(method, "GetCapabilities"))

@@ -53,6 +53,7 @@ another_is_shown()
 }
 
 has_result() { [ "$(n_results)" -gt "$1" ]; }
+has_finished() { [ "$(find "$spool/finished" -name job.json | wc -l)" = "$1" ]; }
 
 extracted='1 printer|Chart extracted|Print job chart'
 ask='If you need help, ask your administrator.'
@@ -180,5 +181,36 @@ is "$t: nothing was shown twice" "$(grep -F '|' "$dir/desktop" |
   cut -d '|' -f 3 | sort | uniq -d)" ''
 hasnt "$t: nothing identifies the patient" "$(cat "$dir/desktop")" \
   'Ahrens|Ann|4711|a\.pdf'
+
+# In whatever order docextractd reports them.
+t='a desktop that fails after one of several charts'
+stop_notify
+stop_desktop
+rm -rf "$spool"/finished/*
+jobs=()
+for hours in 1 2 3 4; do
+  results_before=$(n_results)
+  print -d chart "$dir/a.pdf"
+  jobs+=("$job")
+  until_true has_result "$results_before"
+  until_true has_finished "$hours"
+done
+hours=0
+for journal in "$spool"/finished/*/job.json; do
+  hours=$((hours + 1))
+  at=$(date -u -d "$hours hours ago" +%FT%TZ)
+  jq --arg at "$at" '.submissions[0].delivered_at = $at' "$journal" > "$dir/new"
+  cat "$dir/new" > "$journal"
+done
+printf '%s000 begin\n' "$(date -d '9 hours ago' +%s)" > "$(echo "$dir"/state/*/*[!k])"
+before=$(grep -c 'cannot show' "$dir/notify.err")
+DX_LIMIT=1 start_desktop
+start_notify
+until_true cannot_show || not_ok "$t: a notification is not shown"
+stop_desktop
+start_desktop
+for job in "${jobs[@]}"; do
+  job_shows "$t: chart $job is shown" "$job" "$extracted-$job: Extracted 1 case"
+done
 stop_notify
 check "$t: it exits on SIGTERM" [ -z "$NOTIFY_PID" ]
