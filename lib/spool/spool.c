@@ -363,7 +363,7 @@ static enum dx_code load_at(struct dx_spool *spool, const char *parent,
   else
     code = dx_fail_sys(err, errno, "open directory", job->path);
   /* The directory may have been moved or removed since it was opened. */
-  if (code == DX_E_NOT_FOUND && is_in(spool, parent, name))
+  if (code == DX_E_NOT_FOUND && job->dirfd >= 0 && is_in(spool, parent, name))
     code = dx_fail(err, DX_E_DAMAGED, 0, "the job file is missing");
   /* Its name begins with the key; in that of a receipt, the run follows. */
   if (code == DX_OK && (memcmp(name, job->key, DX_KEY_BYTES - 1) != 0 ||

@@ -48,6 +48,8 @@ int __real_unlinkat(int fd, const char *name, int flags);
 int __wrap_unlinkat(int fd, const char *name, int flags);
 int __real_fsync(int fd);
 int __wrap_fsync(int fd);
+int __real_faccessat(int fd, const char *name, int mode, int flags);
+int __wrap_faccessat(int fd, const char *name, int mode, int flags);
 
 int __wrap_renameat(int from, const char *a, int to, const char *b)
 {
@@ -62,6 +64,15 @@ int __wrap_unlinkat(int fd, const char *name, int flags)
 int __wrap_fsync(int fd)
 {
   return fails() ? -1 : __real_fsync(fd);
+}
+
+static bool is_reopened_late; /* the job, when somebody looks for it */
+
+int __wrap_faccessat(int fd, const char *name, int mode, int flags)
+{
+  if (is_reopened_late)
+    (void)renameat(spool.dirfd, "finished/" KEY, spool.dirfd, "jobs/" KEY);
+  return __real_faccessat(fd, name, mode, flags);
 }
 
 /* Does it in another process, which is killed before step n. False if it came
@@ -557,6 +568,21 @@ static void finished_job_is_moved_and_still_found(void **state)
 }
 
 /* Left behind by a docextractd that was killed in a merge. */
+/* It is not in jobs/ when it is opened there, but a moment later. */
+static void job_that_is_reopened_meanwhile_is_not_damaged(void **state)
+{
+  struct dx_job *job = pick_up("D", false);
+
+  (void)state;
+  dx_job_end(job, DX_EV_CANCEL);
+  assert_int_equal(dx_job_save(job, &err), DX_OK);
+  assert_int_equal(dx_spool_settle(&spool, job, &err), DX_OK);
+  dx_job_free(&job);
+  is_reopened_late = true;
+  assert_int_equal(find(), DX_OK);
+  is_reopened_late = false;
+}
+
 static void incomplete_journal_of_a_finished_job_is_removed(void **state)
 {
   struct dx_job *job = pick_up("D", false);
@@ -1424,6 +1450,7 @@ int main(void)
       IN_SPOOL(receipt_is_in_one_place_during_pick_up),
       IN_SPOOL(unsynced_name_is_not_relied_on),
       IN_SPOOL(finished_job_is_moved_and_still_found),
+      IN_SPOOL(job_that_is_reopened_meanwhile_is_not_damaged),
       IN_SPOOL(incomplete_journal_of_a_finished_job_is_removed),
       IN_SPOOL(documents_stay_as_long_as_the_journal_needs_them),
       IN_SPOOL(job_is_found_during_a_move),
