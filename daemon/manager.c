@@ -360,8 +360,10 @@ static enum dx_code load_all(struct manager *manager, struct dx_err *err)
         dx_spool_has_receipt(manager->spool, key, name))
       continue;
     code = dx_spool_load(manager->spool, key, &job, err);
-    if (code == DX_OK)
+    if (code == DX_OK) {
+      dx_temp_sweep(job->dirfd, 0); /* of a docextractd that was killed */
       code = manager_take(manager, job, err);
+    }
     if (code != DX_OK && code != DX_E_DAMAGED)
       dx_log(DX_LOG_ERROR, "job %s: %s: %s", key, dx_code_name(err->code),
              err->text);
