@@ -101,14 +101,14 @@ struct sim_file {
   const char *type;
   char *object; /* its name in the storage */
   char *url;    /* for its upload */
+  int64_t expires_at_s;
   bool arrived;
 };
 
 /* The URL to upload an object, from the parts of its query; the caller frees
- * it. SIM_URL_DATE is the format of its date, for strftime(). */
+ * it. */
 char *sim_store_url(const char *path, const char *date, const char *expires,
                     const char *signature);
-#define SIM_URL_DATE "%Y%m%dT%H%M%SZ"
 
 /* Registers a source with n files of these types, which are kept by
  * reference. */

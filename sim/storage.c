@@ -12,7 +12,6 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 /* A refused body is read up to this size, so that the client sees the
@@ -64,13 +63,10 @@ static void storage_check_upload(struct sim_request *r)
   const struct sim_file *file;
   char id[SIM_ID_BYTES] = "";
   struct sim_response *refusal = &r->upload.refusal;
-  struct tm tm = {0};
 
   (void)sscanf(r->path, "/images/%26[^/]/SOURCE_FILES/%*26c_%zu", id,
                &r->upload.index);
   file = sim_store_file(id, r->upload.index);
-  /* If the URL is the right one, we created its date and lifetime. */
-  (void)strptime(date, SIM_URL_DATE, &tm);
   if (sim_request_header(r, "Authorization") != NULL)
     storage_refuse(refusal, MHD_HTTP_BAD_REQUEST, "InvalidArgument",
                    "Only one auth mechanism allowed");
@@ -81,7 +77,7 @@ static void storage_check_upload(struct sim_request *r)
            strcmp(file->url, url) != 0)
     storage_refuse(refusal, MHD_HTTP_FORBIDDEN, "SignatureDoesNotMatch",
                    "The request signature does not match");
-  else if (sim_server_s() >= timegm(&tm) + atoll(expires))
+  else if (sim_server_s() >= file->expires_at_s)
     storage_refuse(refusal, MHD_HTTP_FORBIDDEN, "AccessDenied",
                    "Request has expired");
   else

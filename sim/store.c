@@ -41,7 +41,7 @@ void sim_store_create(const char *const *types, size_t n,
 
   src->n_files = n;
   sim_id_new(src->id);
-  (void)strftime(date, sizeof(date), SIM_URL_DATE, gmtime_r(&now, &tm));
+  (void)strftime(date, sizeof(date), "%Y%m%dT%H%M%SZ", gmtime_r(&now, &tm));
   (void)snprintf(expires, sizeof(expires), "%lld",
                  (long long)sim_service.options.url_lifetime_s);
   for (size_t i = 0; i < n; i++) {
@@ -52,6 +52,7 @@ void sim_store_create(const char *const *types, size_t n,
 
     sim_id_new(signature);
     src->files[i].type = types[i];
+    src->files[i].expires_at_s = now + sim_service.options.url_lifetime_s;
     src->files[i].object = sim_new(strdup(path + 1));
     src->files[i].url = sim_store_url(path, date, expires, signature);
     free(path);
