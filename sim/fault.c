@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sysexits.h>
 
 #define DELAY_MAX_MS 3600000
@@ -31,20 +30,12 @@ const char *const sim_call_words[SIM_CALL_COUNT + 1] = {
     "create", "put", "source", "extract", "hello", "other", "any"};
 
 struct line {
-  struct line *next; /* the one above it */
-  unsigned call;     /* SIM_CALL_COUNT: any */
+  unsigned call; /* SIM_CALL_COUNT: any */
   uint64_t from;
   uint64_t to;
   unsigned action;
-  char *arg;
+  const char *arg; /* NULL: a comment */
 };
-
-/* Lines of earlier versions stay in memory: calls refer to their arguments. */
-static struct line *all_lines;
-static const struct line *script, *script_end; /* the present version */
-static pthread_mutex_t script_lock = PTHREAD_MUTEX_INITIALIZER;
-static struct stat script_loaded;           /* the file when it was loaded */
-static uint64_t counts[SIM_CALL_COUNT + 1]; /* the last entry: all calls */
 
 static bool fault_parse_which(const char *word, struct line *ret)
 {
@@ -93,14 +84,21 @@ static bool fault_is_argument(enum kind kind, const char *text)
   return *text != '\0';
 }
 
-/* Returns NULL, or the part of the line that is invalid. */
-static const char *fault_parse_line(const char *text, struct line *ret)
+/* Returns NULL, or the part of the line that is invalid. The argument points
+ * into `text`. */
+static const char *fault_parse_line(char *text, struct line *ret)
 {
+  size_t n = strlen(text);
   char call[16];
   char which[32];
   char action[16];
   int rest = 0;
 
+  while (n > 0 && isspace((unsigned char)text[n - 1]))
+    text[--n] = '\0';
+  text += strspn(text, " \t");
+  if (*text == '\0' || *text == '#')
+    return NULL;
   if (sscanf(text, "%15s %31s %15s %n", call, which, action, &rest) != 3)
     return "number of words";
   while (
@@ -117,99 +115,77 @@ static const char *fault_parse_line(const char *text, struct line *ret)
   if (ret->action == SIM_ACT_COUNT ||
       (ret->action == SIM_ACT_WORD && ret->call != SIM_SOURCE))
     return "ACTION";
-  ret->arg = sim_new(strdup(text + rest));
+  ret->arg = text + rest;
   return fault_is_argument(actions[ret->action].kind, ret->arg) ? NULL
                                                                 : "ARGUMENT";
 }
 
-static const char *fault_add_line(char *text)
+/* Reads the script, and sets the faults of the call with these counts: of this
+ * call, and last of all. False after printing the reason. */
+static bool fault_read(enum sim_call call,
+                       const uint64_t counts[SIM_CALL_COUNT + 1],
+                       struct sim_fault *ret)
 {
-  size_t n = strlen(text);
-  struct line *line;
-
-  while (n > 0 && isspace((unsigned char)text[n - 1]))
-    text[--n] = '\0';
-  text += strspn(text, " \t");
-  if (*text == '\0' || *text == '#')
-    return NULL;
-  line = sim_new(calloc(1, sizeof(*line)));
-  line->next = all_lines;
-  all_lines = line;
-  return fault_parse_line(text, line);
-}
-
-/* Replaces the script with the file; false after printing the reason. */
-static bool fault_load(void)
-{
-  const char *path = sim_service.options.fault_script;
-  const struct line *earlier = all_lines;
-  const char *wrong = NULL;
-  char *text = NULL;
-  size_t size = 0;
-  unsigned number = 0;
+  const char *path = sim_service.options.fault_script, *wrong = NULL;
   FILE *file = fopen(path, "re");
+  char *rest, *text;
+  size_t size = 0;
 
   if (file == NULL) {
     warn("cannot open '%s'", path);
     return false;
   }
-  while (wrong == NULL && getline(&text, &size, file) > 0) {
-    number++;
-    wrong = fault_add_line(text);
-  }
+  if (getdelim(&ret->script, &size, '\0', file) < 0)
+    ret->script = sim_new(calloc(1, 1)); /* it is empty */
   (void)fclose(file);
-  free(text);
-  if (wrong != NULL) {
-    warnx("%s:%u: invalid %s; the form is CALL WHICH ACTION [ARGUMENT]", path,
-          number, wrong);
-    return false;
+  rest = ret->script;
+  for (unsigned number = 1; (text = strsep(&rest, "\n")) != NULL; number++) {
+    struct line line = {0};
+
+    wrong = fault_parse_line(text, &line);
+    if (wrong != NULL) {
+      warnx("%s:%u: invalid %s; the form is CALL WHICH ACTION [ARGUMENT]", path,
+            number, wrong);
+      return false;
+    }
+    if (line.arg == NULL ||
+        (line.call != call && line.call != SIM_CALL_COUNT) ||
+        counts[line.call] < line.from || counts[line.call] > line.to)
+      continue;
+    if (ret->word == NULL)
+      ret->word = actions[line.action].word;
+    if (ret->arg[line.action] == NULL)
+      ret->arg[line.action] = line.arg;
   }
-  script = all_lines;
-  script_end = earlier;
   return true;
 }
 
-/* Records the status of the file; true if it has changed. */
-static bool fault_file_changed(void)
+void sim_script_check(void)
 {
-  const char *path = sim_service.options.fault_script;
-  struct stat old = script_loaded;
-  struct stat now;
+  const uint64_t none[SIM_CALL_COUNT + 1] = {0};
+  struct sim_fault unused = {0};
 
-  if (path == NULL || stat(path, &now) != 0)
-    return false;
-  script_loaded = now;
-  return now.st_mtim.tv_sec != old.st_mtim.tv_sec ||
-         now.st_mtim.tv_nsec != old.st_mtim.tv_nsec ||
-         now.st_size != old.st_size || now.st_ino != old.st_ino;
-}
-
-void sim_script_load(void)
-{
-  (void)fault_file_changed();
-  if (sim_service.options.fault_script != NULL && !fault_load())
+  if (sim_service.options.fault_script != NULL &&
+      !fault_read(SIM_OTHER, none, &unused))
     exit(EX_UNAVAILABLE);
+  free(unused.script);
 }
 
 void sim_script_next(enum sim_call call, uint64_t *ret_n,
                      struct sim_fault *ret_fault)
 {
-  struct sim_fault f = {0};
+  static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+  static uint64_t counts[SIM_CALL_COUNT + 1]; /* the last entry: all calls */
+  uint64_t now[SIM_CALL_COUNT + 1];
 
-  (void)pthread_mutex_lock(&script_lock);
-  if (fault_file_changed())
-    (void)fault_load();
+  (void)pthread_mutex_lock(&lock);
   counts[SIM_CALL_COUNT]++;
   *ret_n = ++counts[call];
-  /* From the last line to the first one, which has precedence. */
-  for (const struct line *l = script; l != script_end; l = l->next)
-    if ((l->call == call || l->call == SIM_CALL_COUNT) &&
-        counts[l->call] >= l->from && counts[l->call] <= l->to) {
-      f.arg[l->action] = l->arg;
-      f.word = actions[l->action].word;
-    }
-  (void)pthread_mutex_unlock(&script_lock);
-  *ret_fault = f;
+  memcpy(now, counts, sizeof(now));
+  (void)pthread_mutex_unlock(&lock);
+  if (sim_service.options.fault_script != NULL &&
+      !fault_read(call, now, ret_fault))
+    *ret_fault = (struct sim_fault){.script = ret_fault->script};
 }
 
 bool sim_fault_performs(const struct sim_fault *f)

@@ -168,7 +168,7 @@ int main(int argc, char **argv)
     err(EX_UNAVAILABLE, "cannot open '%s'", o->log_file);
   if (sim_service.stop_fd < 0)
     err(EX_UNAVAILABLE, "cannot start");
-  sim_script_load();
+  sim_script_check();
   sim_token_load();
   sim_service.data_dir = open_data_dir(o->data_dir);
   (void)atexit(stop_ports);

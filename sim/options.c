@@ -63,7 +63,7 @@ static const struct row {
     {"log", "FILE", TEXT, AT(log_file), 0, 0,
      "append a line of JSON for each call"},
     {"faults", "FILE", TEXT, AT(fault_script), 0, 0,
-     "fault script, read again when it changes"},
+     "fault script, read for each call"},
     {"help", NULL, HELP, 0, 0, 0, "print this help and exit"},
     {"version", NULL, SHOW_VERSION, 0, 0, 0, "print the version and exit"},
 #undef AT

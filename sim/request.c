@@ -252,6 +252,7 @@ void sim_request_completed(void *cls, struct MHD_Connection *connection,
   free(r->upload.refusal.body);
   free(r->body);
   free(r->sent);
+  free(r->fault.script);
   cJSON_Delete(r->names);
   free(r->path);
   free(r);

@@ -180,16 +180,18 @@ struct sim_fault {
   /* "" without an argument; NULL: no such action */
   const char *arg[SIM_ACT_COUNT];
   const char *word; /* of the first action, for the log; or NULL */
+  char *script;     /* which has the arguments; freed by the caller */
 };
 
-/* Loads the script (see docextract-sim(1)). It is read again when it changes; a
- * version with an invalid line is reported on standard error, and ignored. */
-void sim_script_load(void);
+/* Ends the program if the script (see docextract-sim(1)) is invalid. */
+void sim_script_check(void);
 
 /*
  * Counts a call and finds its faults: those of all lines that match; if several
- * have the same action, the first. *ret_n is its number among calls of this
- * kind, from 1.
+ * have the same action, the first. The script is read for each call; while a
+ * line is invalid, this is printed, and there are no faults. *ret_n is the
+ * number of the call among calls of this kind, from 1. *ret_fault is zero
+ * before.
  */
 void sim_script_next(enum sim_call call, uint64_t *ret_n,
                      struct sim_fault *ret_fault);

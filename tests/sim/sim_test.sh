@@ -742,10 +742,11 @@ test_faults()
   is 'a case ID twice' "$(jq -c .results.case_ids <<< "$body")" \
     "[\"$case_id\",\"$case_id\"]"
 
-  faults 'hello * nonsense\n'
+  faults 'hello * status 503\nhello * nonsense\n'
   hello
   contains 'an invalid line is reported' "$(cat "$dir/err")" \
-    "$dir/faults:1: invalid ACTION"
+    "$dir/faults:2: invalid ACTION"
+  is 'and then no fault is injected' "$status" 200
   test_quick_end 'hello * hang' 'a client hangs' \
     -X POST -H "$auth" "$api/auth/hello"
   start --faults "$dir/faults"
