@@ -29,7 +29,6 @@
 #include "lib/base/fs.h"
 #include "lib/base/log.h"
 #include "lib/base/policy.h"
-#include "lib/base/process.h"
 #include "lib/base/user.h"
 #include "lib/config/config.h"
 #include "lib/control/metrics.h"
@@ -487,6 +486,24 @@ static enum dx_code make_socket(struct status *status, struct dx_err *err)
 
 /* ---- starting it ---- */
 
+/* It ends with its parent, no signal is blocked, and it has no descriptors but
+ * stdin, stdout, stderr, and these two. */
+static void begin_server(int fd, int other_fd)
+{
+  unsigned low = (unsigned)(fd < other_fd ? fd : other_fd);
+  unsigned high = (unsigned)(fd < other_fd ? other_fd : fd);
+  sigset_t none;
+
+  (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+  (void)sigemptyset(&none);
+  (void)sigprocmask(SIG_SETMASK, &none, NULL);
+  if (low > 3)
+    (void)close_range(3, low - 1, 0);
+  if (high > low + 1)
+    (void)close_range(low + 1, high - 1, 0);
+  (void)close_range(high + 1, ~0U, 0);
+}
+
 static void start_server(struct status *status)
 {
   static struct server server; /* of the child */
@@ -502,7 +519,7 @@ static void start_server(struct status *status)
     (void)signal(SIGCHLD, SIG_IGN); /* the descriptor shows the exit */
     (void)setpriority(PRIO_PROCESS, 0, NICE);
     /* Inherits no lock, no connection to the service, and no file of a job. */
-    dx_process_begin_child(status->listen_fd, pair[1]);
+    begin_server(status->listen_fd, pair[1]);
     server.listen_fd = status->listen_fd;
     server.parent_fd = pair[1];
     server.config_path = status->config_path;

@@ -15,7 +15,6 @@
 #include "lib/base/fs.h"
 #include "lib/base/log.h"
 #include "lib/base/policy.h"
-#include "lib/spool/results.h"
 
 #define DX_SWEEP_JUMP_MS 86400000 /* more: clock jump, or host was off */
 #define DX_SWEEP_MS 2000          /* of one sweep, at most */
@@ -149,8 +148,14 @@ void dx_spool_sweep(struct dx_spool *spool, const struct dx_sweep *sweep)
     (void)close(fd);
   dx_spool_sweep_incoming(spool);
   dx_temp_sweep(spool->dirfd, DX_TEMP_MIN_MS);
-  for (i = 0; i < sweep->config->service_count; i++)
-    dx_results_sweep(sweep->config->services[i].results_dir);
+  /* In ResultsDir, only files that no consumer reads. */
+  for (i = 0; i < sweep->config->service_count; i++) {
+    fd = dx_fs_open_dir(AT_FDCWD, sweep->config->services[i].results_dir, NULL);
+    if (fd < 0)
+      continue;
+    dx_temp_sweep(fd, DX_TEMP_MIN_MS);
+    (void)close(fd);
+  }
   if (age < 0 || age > DX_SWEEP_JUMP_MS)
     return;
   r.until_ms = dx_monotonic_ms() + DX_SWEEP_MS;

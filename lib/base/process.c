@@ -117,22 +117,6 @@ int dx_process_start(char *const *words, char *const *variables, int out_fd,
   return e;
 }
 
-void dx_process_begin_child(int fd, int other_fd)
-{
-  unsigned low = (unsigned)(fd < other_fd ? fd : other_fd);
-  unsigned high = (unsigned)(fd < other_fd ? other_fd : fd);
-  sigset_t none;
-
-  (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-  (void)sigemptyset(&none);
-  (void)sigprocmask(SIG_SETMASK, &none, NULL);
-  if (low > 3)
-    (void)close_range(3, low - 1, 0);
-  if (high > low + 1)
-    (void)close_range(low + 1, high - 1, 0);
-  (void)close_range(high + 1, ~0U, 0);
-}
-
 void dx_process_kill(pid_t pid)
 {
   (void)kill(-pid, SIGKILL);

@@ -53,12 +53,6 @@ size_t dx_process_split(char *line, char *words[DX_PROCESS_WORDS + 1]);
 int dx_process_start(char *const *words, char *const *variables, int out_fd,
                      pid_t *ret_pid);
 
-/*
- * For a child after fork(): it will end with its parent, no signal is blocked,
- * and all descriptors are closed except stdin, stdout, stderr, and these two.
- */
-void dx_process_begin_child(int fd, int other_fd);
-
 /* Kills a program with its group, and waits for it. */
 void dx_process_kill(pid_t pid);
 

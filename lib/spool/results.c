@@ -98,17 +98,6 @@ char *dx_manifest_name(const struct dx_submission *sub, const char *source_id)
   return dx_buf_take(&name);
 }
 
-/* Removes only files that no consumer reads. */
-void dx_results_sweep(const char *path)
-{
-  int dirfd = dx_fs_open_dir(AT_FDCWD, path, NULL);
-
-  if (dirfd < 0)
-    return;
-  dx_temp_sweep(dirfd, DX_TEMP_MIN_MS);
-  (void)close(dirfd);
-}
-
 enum dx_code dx_results_prepare(const char *path, struct dx_err *err)
 {
   enum dx_code code = dx_fs_make_dir(AT_FDCWD, path, DX_RESULTS_DIR_MODE, err);

@@ -31,9 +31,6 @@ char *dx_manifest_name(const struct dx_submission *sub, const char *source_id);
  * it has the same bytes if it is delivered again after a crash. */
 char *dx_manifest_text(const struct dx_submission *sub);
 
-/* Removes temporary files of writers that were killed. */
-void dx_results_sweep(const char *path);
-
 #define DX_RESULTS_DIR_MODE 02770
 
 /* Creates the results directory unless it exists, in a directory that
