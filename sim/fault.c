@@ -135,8 +135,10 @@ static bool fault_read(enum sim_call call,
     warn("cannot open '%s'", path);
     return false;
   }
-  if (getdelim(&ret->script, &size, '\0', file) < 0)
-    ret->script = sim_new(calloc(1, 1)); /* it is empty */
+  if (getdelim(&ret->script, &size, '\0', file) < 0) { /* it is empty */
+    ret->script = sim_new(realloc(ret->script, 1));
+    ret->script[0] = '\0';
+  }
   (void)fclose(file);
   rest = ret->script;
   for (unsigned number = 1; (text = strsep(&rest, "\n")) != NULL; number++) {
