@@ -257,8 +257,9 @@ static enum dx_code hold(struct held *held, const char *dir, struct dx_err *err)
   struct stat a, b;
   enum dx_code code;
 
-  if (held->dir != NULL && fstat(held->spool.dirfd, &a) == 0 &&
-      stat(dir, &b) == 0 && a.st_dev == b.st_dev && a.st_ino == b.st_ino)
+  if (held->dir != NULL && strcmp(held->dir, dir) == 0 &&
+      fstat(held->spool.dirfd, &a) == 0 && stat(dir, &b) == 0 &&
+      a.st_dev == b.st_dev && a.st_ino == b.st_ino)
     return DX_OK;
   release(held);
   held->dir = strdup(dir);

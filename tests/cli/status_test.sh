@@ -431,7 +431,14 @@ stop_docextractd KILL
 check 'it ends with docextractd' until_true is_gone "$old"
 start_docextractd
 check 'the next docextractd takes the place of its socket' is_served
+mv "$spool" "$spool.moved"
+sed -i "s|^SpoolDir .*|SpoolDir $spool.moved|" "$conf"
+has_reloaded() { [ "$(grep -cx ready "$dir/driver.err")" = 2 ]; }
+until_true has_reloaded
+check 'it serves a spool that was moved' until_true is_served
 stop_docextractd
+mv "$spool.moved" "$spool"
+sed -i "s|^SpoolDir .*|SpoolDir $spool|" "$conf"
 is 'at its end docextractd removes the socket' "$(ls "$dir/run")" ''
 rmdir "$dir/run"
 start_docextractd
