@@ -160,10 +160,11 @@ tests_in() # GLOB...: scripts that are tests by themselves
 longest='long/power long/packages long/faults long/systemd long/walk long/kills
 long/model it/stages build/distcheck it/sigterm hostile/documents it/accepted
 it/pages build/unit it/patience crash/faults cli/jobs_test it/orphans
-crash/walk it/rows crash/power hostile/thirty it/auto it/types it/many
-long/corpus long/fhir cli/cli_test long/hostile it/shared it/interrupted
-it/tokens hostile/service cli/status_test filter/whole_test it/text it/reruns
-hostile/client it/notify it/on_result'
+crash/walk it/rows crash/power hostile/thirty it/auto it/types it/silence
+it/many long/corpus long/fhir cli/cli_test long/hostile it/again cli/status_test
+it/shared it/interrupted it/demand it/wanted it/on_result it/tokens
+hostile/service filter/whole_test it/text it/notify it/reruns hostile/client
+hostile/secrets sim/sim_test'
 
 # Reads lines of "BUILD FILE" and prints the tasks in this order.
 scripts()
@@ -258,7 +259,7 @@ task build-sanitized $limit_s bash tests/build/build.sh --inside \
 wait "$one" && wait $! || end # without them the rest makes no sense
 
 echo "== testing ($SECONDS s)"
-run_tasks $((7 * cores / 2)) quick_tasks
+run_tasks $((9 * cores / 2)) quick_tasks
 
 if [ -n "$long" ]; then
   # shellcheck disable=SC2086
