@@ -10,7 +10,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -227,16 +226,22 @@ static void warn_of_path(const struct parser *p, const struct dx_directive *row,
 static void set_path(struct parser *p, const struct dx_directive *row,
                      const char *value, const char **field)
 {
-  int e, before = p->mistakes;
+  bool has_owner =
+      row->kind == DX_VALUE_KEY_PATH || row->kind == DX_VALUE_COMMAND;
+  bool warns =
+      p->notes != NULL && p->line > 0 && row->kind != DX_VALUE_SOCKET_PATH;
+  int e = 0, before = p->mistakes;
   char path[LINE_BYTES];
   struct stat st;
 
   /* Of a command, its first word. */
-  (void)snprintf(path, sizeof(path), "%.*s",
-                 row->kind == DX_VALUE_COMMAND ? (int)strcspn(value, " \t")
-                                               : INT_MAX,
-                 value);
-  e = stat(path, &st) < 0 ? errno : 0;
+  (void)snprintf(
+      path, sizeof(path), "%.*s",
+      (int)strcspn(value, row->kind == DX_VALUE_COMMAND ? " \t" : ""), value);
+  /* Other paths, such as ResultsDir on a server that does not respond, would
+   * delay backends, which do not use them. */
+  if (has_owner || warns)
+    e = stat(path, &st) < 0 ? errno : 0;
   if (value[0] != '/' && row->kind == DX_VALUE_KEY_PATH)
     config_bad(p,
                "%s must be the absolute path of a file; the secret itself does "
@@ -251,13 +256,12 @@ static void set_path(struct parser *p, const struct dx_directive *row,
   else if (row->kind == DX_VALUE_SOCKET_PATH && strlen(value) > SOCKET_PATH_MAX)
     config_bad(p, "%s must be at most %d characters long", row->name,
                SOCKET_PATH_MAX);
-  else if (e == 0 &&
-           (row->kind == DX_VALUE_KEY_PATH || row->kind == DX_VALUE_COMMAND))
+  else if (has_owner && e == 0)
     check_owner(p, row, path, &st);
   if (p->mistakes > before)
     return;
   *field = value;
-  if (p->notes != NULL && p->line > 0 && row->kind != DX_VALUE_SOCKET_PATH)
+  if (warns)
     warn_of_path(p, row, path, e, &st);
 }
 
