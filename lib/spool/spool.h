@@ -147,10 +147,9 @@ enum dx_language dx_spool_language(int spool_dirfd);
 
 /*
  * Locks the spool and takes it over: makes renames of the previous process
- * durable. Returns a descriptor that keeps
- * the lock, or -1; E_BUSY: another process has it. The lock is a POSIX record
- * lock on docextractd.lock: closing any descriptor of that file in this process
- * releases it.
+ * durable. Returns a descriptor that keeps the lock, or -1; E_BUSY: another
+ * process has it. The lock is a POSIX record lock on docextractd.lock: closing
+ * any descriptor of that file in this process releases it.
  */
 int dx_spool_hold_lock(struct dx_spool *spool, struct dx_err *err);
 

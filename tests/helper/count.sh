@@ -65,7 +65,7 @@ leave_out() # WHAT HOW TO INCLUDE IT
   fi
 }
 
-# Whether file systems can be mounted that nobody else sees.
+# Whether file systems can be mounted for some processes only.
 may_mount() { unshare --mount true 2> /dev/null; }
 to_mount='as root, not in a chroot'
 

@@ -66,7 +66,7 @@ int __wrap_fsync(int fd)
   return fails() ? -1 : __real_fsync(fd);
 }
 
-static bool is_reopened_late; /* the job, when somebody looks for it */
+static bool is_reopened_late; /* the job is moved while it is searched for */
 
 int __wrap_faccessat(int fd, const char *name, int mode, int flags)
 {
