@@ -119,6 +119,11 @@ for language in de es fr ja; do
   is "po/$language.po has no text twice" \
     "$(ids "po/$language.po" | sort | uniq -d)" ''
 done
+# A line must not break before these.
+for catalog in po/fr.po ppd/fr.po; do
+  is "$catalog has no-break spaces at punctuation" \
+    "$(grep '^msgstr' $catalog | grep -E ' ([:;!?]|»)|« ')" ''
+done
 is 'there are reasons in filter/' "$(($(reasons_of_filter | wc -l) >= 30))" 1
 is 'the catalogs have every reason of filter/' "$(untranslated_reasons)" ''
 

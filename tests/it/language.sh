@@ -43,7 +43,7 @@ refused_in() # LANGUAGE LOCALE MESSAGE
 refused_in de de_DE.UTF-8 \
   'Das Dokument wurde nicht ausgelesen – es ist mit einem Kennwort geschützt'
 refused_in fr fr_FR.UTF-8 \
-  "Le document n'a pas été traité : il est protégé par un mot de passe"
+  "Le document n'a pas été traité"$'\xc2\xa0'": il est protégé par un mot de passe"
 refused_in es es_ES.UTF-8 \
   'El documento no se procesó: está protegido con contraseña'
 refused_in ja ja_JP.UTF-8 \

@@ -196,7 +196,7 @@ static void parts_are_translated_in_their_order(void **state)
        "Bitte dem Administrator melden – die Festplatte dieses Computers ist "
        "voll");
   says(DX_LANGUAGE_FR, DX_SAY_WAITING " (12 min)",
-       "Le service a reçu le document ; en attente du résultat (12 min)");
+       "Le service a reçu le document\u00a0; en attente du résultat (12 min)");
   says(DX_LANGUAGE_ES, "document 2: refused: it is password-protected",
        "documento 2: rechazado: está protegido con contraseña");
   says(DX_LANGUAGE_JA, DX_SAY_HERE " (35% sent)",
