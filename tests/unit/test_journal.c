@@ -17,6 +17,8 @@
 #define KEY "0123456789abcdef0123456789abcdef"
 #define SUM KEY KEY
 #define RUN "fedcba9876543210"
+#define PRINT_KEY "00112233445566778899aabbccddeeff"
+#define CONTENT "ffeeddccbbaa99887766554433221100"
 
 static char dir[TEMP_DIR_BYTES];
 static int dirfd_ = -1;
@@ -107,7 +109,9 @@ static struct dx_job *full_job(void)
   job->user = strdup("o'brien");
   job->title = strdup("tab\t, \"quotes\" and \xc3\xa9");
   job->host = strdup("");
-  job->print = (struct dx_print){.run = RUN,
+  (void)strcpy(job->content, CONTENT);
+  job->print = (struct dx_print){.key = PRINT_KEY,
+                                 .run = RUN,
                                  .cupsd = strdup("/run/cups 7 8 boot"),
                                  .backend = DX_BACKEND_LEFT,
                                  .final = DX_FINAL_OVER,
@@ -156,6 +160,7 @@ static void job_fields_are_preserved(void **state)
   assert_string_equal(job->user, "o'brien");
   assert_string_equal(job->title, "tab\t, \"quotes\" and \xc3\xa9");
   assert_string_equal(job->host, "");
+  assert_string_equal(job->content, CONTENT);
   assert_int_equal(job->received_at, 1700000000123);
   assert_string_equal(job->message, "no connection");
   assert_int_equal(job->message_code, DX_E_NET);
@@ -171,6 +176,7 @@ static void print_job_data_is_preserved(void **state)
 
   (void)state;
   job = again(&job);
+  assert_string_equal(job->print.key, PRINT_KEY);
   assert_string_equal(job->print.run, RUN);
   assert_string_equal(job->print.cupsd, "/run/cups 7 8 boot");
   assert_int_equal(job->print.backend, DX_BACKEND_LEFT);
@@ -439,6 +445,8 @@ static const struct {
     {"\"" KEY "\"", "\"../../../../../../../../etc/passwd\""},
     {"\"" KEY "\"", "\"0123456789ABCDEF0123456789abcdef\""},
     {"\"" KEY "\"", "\"../3456789abcdef0123456789abcdef\""},
+    {"\"" PRINT_KEY "\"", "\"../3456789abcdef0123456789abcdef\""},
+    {"\"" CONTENT "\"", "\"../3456789abcdef0123456789abcdef\""},
     {"\"service\":\t\"default\"", "\"service\":\tnull"},
     {"\"base_url\":\t\"https://a.example\"", "\"base_url\":\t7"},
     {"\"print\":\t{", "\"printed\":\t{"},

@@ -290,8 +290,8 @@ static enum dx_code take_receipt(void)
   return code;
 }
 
-/* Brings a submission to the state of a letter: n failed before an upload, f
- * after it, x extracted. */
+/* Brings a submission to the state of a letter: c canceled, n failed before an
+ * upload, f after it, e expired after it, x extracted. */
 static void bring(struct dx_submission *sub, char letter)
 {
   static char id[] = "case_1";
@@ -299,6 +299,10 @@ static void bring(struct dx_submission *sub, char letter)
 
   if (letter == 'n') {
     dx_submission_end(sub, DX_EV_FAIL, DX_E_REFUSED, "for a reason");
+    return;
+  }
+  if (letter == 'c') {
+    dx_submission_end(sub, DX_EV_CANCEL, DX_E_CANCELED, "canceled");
     return;
   }
   assert_int_equal(dx_submission_apply(sub, DX_EV_ACCEPTED, &err), DX_OK);
@@ -313,13 +317,18 @@ static void bring(struct dx_submission *sub, char letter)
     dx_submission_end(sub, DX_EV_FAIL, DX_E_REFUSED, "for a reason");
     return;
   }
+  if (letter == 'e') {
+    dx_submission_end(sub, DX_EV_EXPIRE, DX_E_OVERDUE, "for too long");
+    return;
+  }
   assert_int_equal(dx_submission_set_cases(sub, ids, 1, &err), DX_OK);
   assert_int_equal(dx_submission_apply(sub, DX_EV_SEEN_COMPLETE, &err), DX_OK);
   sub->cases[0].state = DX_CASE_DELIVERED;
   assert_int_equal(dx_submission_apply(sub, DX_EV_DELIVERED, &err), DX_OK);
 }
 
-/* The first run, and the outcome of its first documents. */
+/* The first run, and the outcome of its first documents. The others were to be
+ * registered. */
 static void first_run(const char *letters, const char *states)
 {
   struct dx_job *job;
@@ -330,8 +339,16 @@ static void first_run(const char *letters, const char *states)
   job = load();
   for (i = 0; states[i] != '\0'; i++)
     bring(&job->submissions[i], states[i]);
+  for (; i < job->submission_count; i++) {
+    job->submissions[i].registering = true;
+    job->submissions[i].lost_creates = 1;
+    job->submissions[i].start_overs = 2;
+    job->submissions[i].reregistrations = 3;
+  }
   job->print.final = DX_FINAL_CANCELED;
   job->print.decided = job->print.undecided = true;
+  job->seen = true;
+  dx_job_set_message(job, DX_E_JOB, "of the first run", 1);
   assert_int_equal(dx_job_save(job, &err), DX_OK);
   assert_int_equal(dx_spool_settle(&spool, job, &err), DX_OK);
   dx_job_free(&job);
@@ -384,9 +401,15 @@ static void assert_second_run(void)
   assert_true(job->submissions[2].verify);
   assert_string_equal(job->submissions[2].source_id, "a-source");
   assert_place(job, 3, DX_ST_STORED, 'D');
+  assert_true(job->submissions[3].registering); /* a source may exist */
+  assert_int_equal(job->submissions[3].lost_creates, 1);
+  assert_int_equal(job->submissions[3].start_overs, 2);
+  assert_int_equal(job->submissions[3].reregistrations, 3);
   assert_string_equal(job->print.cupsd, "second");
   assert_int_equal(job->print.final, DX_FINAL_NONE);
   assert_false(job->print.decided || job->print.undecided);
+  assert_false(job->seen);
+  assert_string_equal(job->message, "");
   dx_job_free(&job);
 }
 
@@ -466,6 +489,37 @@ static void test_missing(void **state)
   dx_job_free(&job);
 }
 
+static void missing_document_that_was_deleted_is_refused(void **state)
+{
+  struct dx_job *job;
+
+  (void)state;
+  first_run("AB", "xc");
+  commit("A-", "second");
+  assert_int_equal(take_receipt(), DX_OK);
+  job = load();
+  assert_place(job, 1, DX_ST_REFUSED, 0);
+  assert_int_equal(job->submissions[1].code, DX_E_MISSING);
+  assert_false(job->seen);
+  dx_job_free(&job);
+}
+
+/* Converted again, it has other bytes than those that the journal describes and
+ * that the service may have. */
+static void other_bytes_of_a_sent_document_are_not_stored(void **state)
+{
+  struct dx_job *job;
+
+  (void)state;
+  first_run("Ab", "xe");
+  commit("Ay", "second");
+  assert_int_equal(take_receipt(), DX_OK);
+  job = load();
+  assert_place(job, 1, DX_ST_UPLOADED, 0);
+  assert_true(job->submissions[1].verify);
+  dx_job_free(&job);
+}
+
 /* Of two backends the newest wins, also if it committed first. */
 static void test_orphan(void **state)
 {
@@ -479,6 +533,15 @@ static void test_orphan(void **state)
   job = load();
   assert_int_equal(job->submissions[1].state, DX_ST_FAILED);
   assert_int_equal(job->print.final, DX_FINAL_CANCELED);
+  /* If both are gone, the order in which they were received counts. */
+  free(job->print.cupsd);
+  job->print.cupsd = strdup("gone");
+  assert_int_equal(dx_job_save(job, &err), DX_OK);
+  dx_job_free(&job);
+  commit("AB", "gone");
+  assert_int_equal(take_receipt(), DX_OK);
+  job = load();
+  assert_int_equal(job->submissions[1].state, DX_ST_STORED);
   dx_job_free(&job);
 }
 
@@ -607,6 +670,24 @@ static void it_is_as_new_when_the_record_is_gone(void **state)
   assert_true(is_new_job(KEY_2));
 }
 
+/* Otherwise, the administrator would be told to cancel another one. */
+static void unreadable_job_is_the_one_that_the_receipt_names(void **state)
+{
+  struct dx_job *job, *again;
+
+  (void)state;
+  make_sent_again();
+  job = load();
+  assert_int_equal(
+      dx_fs_write(job->dirfd, "job.json", "", 0, 0600, DX_PUBLISH_OVER, &err),
+      DX_OK);
+  dx_job_free(&job);
+  again = receipt();
+  assert_int_equal(dx_spool_pick_up(&spool, again, &err), DX_E_DAMAGED);
+  assert_string_equal(again->key, KEY);
+  dx_job_free(&again);
+}
+
 static size_t warnings;
 
 static void count_warnings(enum dx_log_level level, const char *line)
@@ -729,6 +810,10 @@ int main(void)
       cmocka_unit_test_setup_teardown(test_killed_at_every_step, start, stop),
       cmocka_unit_test_setup_teardown(test_other_content, start, stop),
       cmocka_unit_test_setup_teardown(test_missing, start, stop),
+      cmocka_unit_test_setup_teardown(
+          missing_document_that_was_deleted_is_refused, start, stop),
+      cmocka_unit_test_setup_teardown(
+          other_bytes_of_a_sent_document_are_not_stored, start, stop),
       cmocka_unit_test_setup_teardown(test_orphan, start, stop),
       cmocka_unit_test_setup_teardown(test_finished_stays, start, stop),
       cmocka_unit_test_setup_teardown(
@@ -739,6 +824,8 @@ int main(void)
                                       stop),
       cmocka_unit_test_setup_teardown(it_is_as_new_when_the_record_is_gone,
                                       start, stop),
+      cmocka_unit_test_setup_teardown(
+          unreadable_job_is_the_one_that_the_receipt_names, start, stop),
       cmocka_unit_test_setup_teardown(
           without_links_only_the_recognition_is_lost, start, stop),
       cmocka_unit_test_setup_teardown(aliases_go_with_the_next_sweep, start,

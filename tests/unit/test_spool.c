@@ -1003,6 +1003,20 @@ static void spool_is_private(void **state)
   assert_int_equal(second.dirfd, -1);
 }
 
+static void incomplete_history_is_removed_with_the_lock(void **state)
+{
+  int fd = openat(spool.history_dirfd, ".counts.0123456789abcdef",
+                  O_WRONLY | O_CREAT, 0600);
+
+  (void)state;
+  assert_int_equal(close(fd), 0);
+  assert_int_equal(entries("history"), 1);
+  fd = dx_spool_hold_lock(&spool, &err);
+  assert_true(fd >= 0);
+  assert_int_equal(entries("history"), 0);
+  (void)close(fd);
+}
+
 static void only_one_process_holds_the_lock(void **state)
 {
   int ready[2], end[2], status;
@@ -1225,6 +1239,9 @@ static void result_is_delivered_completely_with_its_mode(void **state)
   assert_int_equal(entries("results"), 0);
   dx_sha256_of("{}", 2, sub->cases[0].sha256);
   assert_int_equal(dx_result_deliver(sub, 0, results, &err), DX_OK);
+  fatal_errno = EIO; /* it is there, but perhaps not durable */
+  fatal_step = 1;
+  assert_int_equal(dx_result_deliver(sub, 0, results, &err), DX_E_UNSYNCED);
   assert_int_equal(dx_result_deliver(sub, 0, results, &err), DX_OK);
   /* The manifest of an earlier attempt without a source is removed. */
   (void)snprintf(path, sizeof(path), "%s/" KEY "-1.job.json", results);
@@ -1469,6 +1486,7 @@ int main(void)
       IN_SPOOL(receipt_is_new_until_its_job_exists),
       IN_SPOOL(key_depends_on_the_print_job_alone),
       IN_SPOOL(spool_is_private),
+      IN_SPOOL(incomplete_history_is_removed_with_the_lock),
       IN_SPOOL(only_one_process_holds_the_lock),
       IN_SPOOL(failure_after_the_backend_left_is_unacknowledged),
       IN_SPOOL(job_that_needs_a_decision_reports_it),

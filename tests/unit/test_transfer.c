@@ -266,7 +266,15 @@ static int remove_dir(void **state)
 
 static void test_file(void **state)
 {
+#define TEXT(member)                                                     \
+  {                                                                      \
+    offsetof(struct dx_transfer_job, member), sizeof(all.jobs[0].member) \
+  }
   static struct dx_transfers all, read;
+  const struct {
+    size_t offset, size;
+  } texts[] = {TEXT(key), TEXT(queue), TEXT(service)}; /* without an end */
+  size_t i;
   int dirfd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
   (void)state;
@@ -283,11 +291,14 @@ static void test_file(void **state)
   dx_transfers_read(dirfd, &read);
   assert_int_equal(read.count, 0);
   all.count = 1;
-  memset(all.jobs[0].queue, 'x', sizeof(all.jobs[0].queue));
-  dx_transfers_write(dirfd, &all);
-  dx_transfers_read(dirfd, &read);
-  assert_int_equal(read.count, 0);
-  assert_int_equal(read.next_id, 0);
+  for (i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+    all.jobs[0] = (struct dx_transfer_job){.id = 1};
+    memset((char *)&all.jobs[0] + texts[i].offset, 'x', texts[i].size);
+    dx_transfers_write(dirfd, &all);
+    dx_transfers_read(dirfd, &read);
+    assert_int_equal(read.count, 0);
+    assert_int_equal(read.next_id, 0);
+  }
   (void)close(dirfd);
 }
 
