@@ -146,8 +146,8 @@ struct dx_job {
   int64_t retry_at; /* wall ms: next try of docextractd; 0: none, or nothing is
                        wrong */
   /* Not in the journal. */
-  int64_t told_end_at;    /* the end that watching clients were told; when the
-                             job is loaded, its current end */
+  int64_t told_end_at;    /* the end that watching clients were told, since the
+                             job was loaded */
   bool has_hook;          /* its service has OnResult */
   struct dx_err halt;     /* not DX_OK: this process has halted the job */
   bool ended;             /* the engine has finished it */

@@ -229,7 +229,6 @@ enum dx_code dx_job_load(struct dx_job *job, struct dx_err *err)
   json = dx_json_parse(dx_buf_text(&text), text.len, NULL);
   code = json == NULL && errno == ENOMEM ? dx_fail_nomem(err)
                                          : dx_job_read_json(job, json, err);
-  job->told_end_at = dx_job_ended_at(job);
   for (i = 0; code == DX_OK && i < job->document_count; i++) {
     dx_document_file(i, name);
     job->documents[i].is_here =
