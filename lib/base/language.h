@@ -11,8 +11,10 @@
  * The catalogs are po/LANGUAGE.po, compiled into the programs, because systems
  * without the locale of the language have to show it, too. `msgid` is a text,
  * or a pattern with "%s" for each of its parts, which keep their order. A text
- * that fits a pattern is translated by translating its parts. All catalogs have
- * the same rows.
+ * that fits a pattern is translated by translating its parts. The first row
+ * that fits applies: first come those that join sentences, and last those that
+ * begin with a part, which could be all that precedes. All catalogs have the
+ * same rows.
  *
  * Ownership: the caller's buffers, and static memory. Blocking: never.
  */

@@ -109,6 +109,13 @@ untranslated_reasons()
       echo "$text"
   done
 }
+# Rows that begin with a part, before rows that do not; the first four join
+# sentences.
+early_parts()
+{
+  ids po/de.po | sed 1,5d | awk '/^%s/ { part = $0; next } part { print part }'
+}
+is 'rows that begin with a part are the last ones' "$(early_parts)" ''
 for language in de es fr ja; do
   is "po/$language.po has the rows of all catalogs" \
     "$(diff <(ids po/de.po) <(ids "po/$language.po"))" ''

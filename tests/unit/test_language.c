@@ -211,6 +211,23 @@ static void parts_are_translated_in_their_order(void **state)
        "No se terminó a tiempo y se eliminó");
 }
 
+/* A translation may begin with other words than its part. */
+static void text_is_divided_where_it_was_joined(void **state)
+{
+  (void)state;
+  says(DX_LANGUAGE_JA,
+       "Extracted 1 case. " DX_SENTENCE_ADMIN "2 charts printed earlier failed",
+       "1件の症例を抽出しました。管理者に連絡してください: "
+       "以前に印刷した文書2件の処理に失敗しました");
+  says(DX_LANGUAGE_JA,
+       "Print job chart-12: 2 of 3 documents extracted; document 3: it is too "
+       "large. If you need help, ask your administrator.",
+       "印刷ジョブ chart-12: 抽出済みの文書 2/3。文書3: 大きすぎます。"
+       "サポートが必要な場合は、管理者に問い合わせてください。");
+  says(DX_LANGUAGE_ES, "document 2: refused: it is damaged: a line is missing",
+       "documento 2: rechazado: está dañado: falta una línea");
+}
+
 /* A capital may have two bytes. */
 static void clause_begins_a_sentence_with_a_capital(void **state)
 {
@@ -271,6 +288,7 @@ int main(void)
       cmocka_unit_test(reason_for_every_refusal_is_translated),
       cmocka_unit_test(other_sentences_are_translated),
       cmocka_unit_test(parts_are_translated_in_their_order),
+      cmocka_unit_test(text_is_divided_where_it_was_joined),
       cmocka_unit_test(clause_begins_a_sentence_with_a_capital),
       cmocka_unit_test(unknown_parts_remain_in_english),
       cmocka_unit_test(long_text_is_truncated_after_a_character),
