@@ -21,10 +21,11 @@ void verbs_refuse(struct client *client, const struct dx_err *err)
  * one that is. */
 static void retry_if_stopped(struct manager *manager, struct managed *managed)
 {
-  enum dx_class cls = dx_class_of(managed->job->message_code);
+  enum dx_code code = managed->job->message_code;
+  enum dx_class cls = dx_class_of(code);
   struct dx_err err;
 
-  if ((cls == DX_CL_CONFIG || cls == DX_CL_TOKEN) &&
+  if ((cls == DX_CL_CONFIG || cls == DX_CL_TOKEN || code == DX_E_DENIED) &&
       manager_borrow(manager, managed->job->key, &managed, &err) == DX_OK)
     (void)manager_drive(manager, managed);
 }

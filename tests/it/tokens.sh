@@ -140,3 +140,23 @@ KEY=$dir/HS256.key write_config
 cupsenable chart
 job_ends 'with the right key the kept job is extracted' "$job" completed
 is 'and its values are there' "$(patients)" 'Ahrens Ann 1'
+
+# --- another account -------------------------------------------------------
+
+t='denied while no backend is connected'
+says_denied() { grep -q 'E_DENIED' "$dir/daemon.new"; }
+clear_results
+KEY=$dir/HS256.key write_config 'TokenKeyID 2026-01'
+faults 'source * word processing'
+print -d chart "$dir/a.pdf"
+until_true calls_are source 1 || not_ok "$t: the extraction is awaited"
+backend=$(backends)
+kill -STOP "$backend"
+faults 'source * status 403'
+KEY=$dir/HS256.key write_config 'TokenKeyID 2026-02'
+WAIT_S=60 until_true says_denied # three tries take 30 s
+check "$t: the job waits for the administrator" says_denied
+faults '#'
+kill -CONT "$backend"
+job_ends "$t: it is tried again when the backend connects" "$job" completed
+is "$t: sent once" "$(calls create) $(calls put) $(n_results)" '1 1 1'
