@@ -80,7 +80,7 @@ enum dx_code dx_judge(enum dx_call_kind call,
                       struct dx_err *err)
 {
   int status = response->status;
-  const char *text = "the service refused it";
+  const char *text = "the service rejected it";
   const struct row *row = rows;
   enum dx_code code;
 
@@ -107,7 +107,7 @@ enum dx_code dx_judge(enum dx_call_kind call,
     return dx_fail(err, code, 0, "the service requests fewer calls (%d)",
                    status);
   case DX_E_TOKEN:
-    return dx_fail(err, code, 0, "the service refused the token (%d)", status);
+    return dx_fail(err, code, 0, "the service rejected the token (%d)", status);
   case DX_E_TOO_BIG:
     return dx_fail(err, code, 0, "too large for the service");
   case DX_E_PROTOCOL:

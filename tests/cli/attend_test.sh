@@ -62,11 +62,11 @@ The chart is on this computer'
 is 'submit: it ends with the job' "$rc" 0
 
 new_spool
-play '? attend\n> end E_REFUSED the service refused it'
+play '? attend\n> end E_REFUSED the service rejected it'
 dx submit "$dir/a.pdf"
 end_play
 has 'submit: what failed has its status, and a way on' "$rc $err" \
-  '^65 .*docextract: the service refused it; retry with: docextract retry [0-9a-f]{32}$'
+  '^65 .*docextract: the service rejected it; retry with: docextract retry [0-9a-f]{32}$'
 
 new_spool
 play "? attend

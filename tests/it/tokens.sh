@@ -129,9 +129,9 @@ has 'the wrong key: the queue reports the reason' "$(queue_state chart)" \
   'Contact your administrator: the service rejected the credentials of this printer'
 has 'the wrong key: the log has the response and advice' \
   "$(job_log "$job")" \
-  "^W .*E_TOKEN: the service refused the token \(401\).*run .+docextract hello.+; when it"
+  "^W .*E_TOKEN: the service rejected the token \(401\).*run .+docextract hello.+; when it"
 has 'the wrong key: so does jobs' "$(dx jobs)" \
-  'the service refused the token \(401\).*cupsenable chart'
+  'the service rejected the token \(401\).*cupsenable chart'
 is 'the wrong key: nothing was sent' \
   "$(calls create '.status<400') $(calls put)" '0 0'
 is 'the wrong key: the job is kept' "$(job_state "$job")" pending

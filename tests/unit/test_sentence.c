@@ -77,10 +77,10 @@ static void advice_is_appended_once(void **state)
   struct dx_err err;
 
   (void)state;
-  (void)dx_fail(&err, DX_E_TOKEN, 0, "the service refused the token (401)");
+  (void)dx_fail(&err, DX_E_TOKEN, 0, "the service rejected the token (401)");
   dx_advise(&err);
   dx_advise(&err);
-  assert_string_equal(err.text, "the service refused the token (401); run "
+  assert_string_equal(err.text, "the service rejected the token (401); run "
                                 "'docextract hello'");
   assert_int_equal(err.code, DX_E_TOKEN);
   (void)dx_fail(&err, DX_E_NET, 0, "connection refused");
@@ -171,7 +171,7 @@ static void failed_submission_has_the_sentence_of_its_code(void **state)
 
   (void)state;
   dx_submission_end(&job->submissions[0], DX_EV_FAIL, DX_E_REFUSED,
-                    "the service refused it (422 to 'create source')");
+                    "the service rejected it (422 to 'create source')");
   says(job, "The chart was not extracted: the service rejected it");
   job->submissions[0].code = DX_E_TOO_BIG;
   says(job, "The chart was not extracted: it is too large for the service; "
