@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <time.h>
 
 #include "lib/base/clock.h"
 #include "lib/base/policy.h"
@@ -115,18 +114,19 @@ static bool query_value(const char *url, const char *name, char value[64])
 static int64_t signed_until(const char *url, const char *date_name,
                             const char *expires_name)
 {
-  char date[64], expires[64];
-  const char *end = NULL;
-  struct tm tm = {0};
+  char date[64], expires[64], text[80] = "";
   long seconds = 0;
+  int64_t at;
 
-  if (query_value(url, date_name, date))
-    end = strptime(date, "%Y%m%dT%H%M%SZ", &tm);
+  if (query_value(url, date_name, date) && strlen(date) == 16)
+    (void)snprintf(text, sizeof(text), "%.4s-%.2s-%.5s:%.2s:%s", date, date + 4,
+                   date + 6, date + 11, date + 13);
+  at = dx_parse_time(text);
   if (query_value(url, expires_name, expires))
     seconds = strtol(expires, NULL, 10);
-  if (end == NULL || *end != '\0' || seconds <= 0 || seconds > 366L * 86400)
+  if (at < 0 || seconds <= 0 || seconds > 366L * 86400)
     return -1;
-  return ((int64_t)timegm(&tm) + seconds) * 1000;
+  return at + seconds * INT64_C(1000);
 }
 
 int64_t dx_signed_url_lifetime_ms(const char *url, int64_t date_ms)
