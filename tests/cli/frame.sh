@@ -7,7 +7,7 @@
 set -u
 
 top=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
-build=${DX_BUILD:-$top}
+build=$(cd "${DX_BUILD:-$top}" && pwd)
 sim=$build/docextract-sim
 program=$build/cli/docextract
 # Started by root, the installed one takes no filter from the environment.

@@ -161,6 +161,7 @@ is 'the completion is installed' "$([ -s "$completion" ] && echo yes)" yes
 
 # --- completion --------------------------------------------------------
 
+cd "$dir" || exit # files of the current directory complete some words
 # shellcheck disable=SC1090
 . "$completion"
 
