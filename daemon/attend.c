@@ -130,6 +130,7 @@ static void tell_canceled(struct client *client, const struct dx_job *job)
                  "'%s'",
                  missing, config->path);
   control_send(client, "done ");
+  client->waits = NULL; /* the job may stay, until its OnResult was run */
 }
 
 void attend_over(struct manager *manager, struct managed *managed)

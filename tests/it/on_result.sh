@@ -136,6 +136,32 @@ touch "$dir/go"
 check "$t: and the program is run for that" until_true all_finished
 has "$t: and gets the outcome" "$(tail -n 1 "$said")" '^extracted chart '
 
+t='canceled while it is due'
+fresh
+rm "$dir/go"
+write_config "OnResult $program" 'Completion accepted'
+faults 'source * word processing'
+polls=$(calls source)
+print_chart
+until_true calls_are source $((polls + 1)) || not_ok "$t: it is uploaded"
+key=$(of_journal "$job" .key)
+is "$t: a client is told once, even if it cancels it again" "$(
+  perl -MIO::Socket::UNIX -e '
+    $s = IO::Socket::UNIX->new($ARGV[0]) or exit;
+    <$s>;
+    for my $verb ("cancel $ARGV[1]", "cancel $ARGV[1]", "seen") {
+      print $s "$verb\n";
+      while (<$s>) { print; last if /^done/ }
+    }' "$spool/docextractd.sock" "$key" | grep -v '^line The service ')" \
+  "line Canceled job $key
+done 
+done Job $key has already finished: 0 of 1 documents extracted
+done Acknowledged 0 failed jobs"
+faults '#'
+touch "$dir/go"
+check "$t: and no run is pending" until_true all_finished
+write_config "OnResult $program"
+
 t='the configuration is changed while it runs'
 fresh
 touch "$dir/wait"
