@@ -944,7 +944,7 @@ new_spool
 configure
 stopped 'SIGTERM while waiting' TERM '^The chart is with the service; waiting'
 has 'submit, SIGTERM while waiting: the journal knows the source' \
-  "$(jq -r '.submissions[0].state' "$spool"/{jobs,finished}/*/job.json)" \
+  "$(jq -r '.submissions[0].state' "$spool"/jobs/*/job.json)" \
   'uploaded|processing'
 new_spool
 stopped 'SIGINT while waiting' INT '^The chart is with the service; waiting'
