@@ -356,9 +356,12 @@ static enum dx_code load_all(struct manager *manager, struct dx_err *err)
   manager->load_ms = INT64_MAX;
   for (key = keys; key != NULL && *key != '\0' && code != DX_E_NOMEM;
        key = dx_next_name(key)) {
-    if (manager_find(manager, key) != NULL ||
-        dx_spool_has_receipt(manager->spool, key, name))
+    if (manager_find(manager, key) != NULL)
       continue;
+    if (dx_spool_has_receipt(manager->spool, key, name)) {
+      load_later(manager); /* unless it is picked up before */
+      continue;
+    }
     code = dx_spool_load(manager->spool, key, &job, err);
     if (code == DX_OK) {
       dx_temp_sweep(job->dirfd, 0); /* of a docextractd that was killed */

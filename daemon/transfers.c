@@ -22,12 +22,15 @@
 
 /* ---- one print job ---- */
 
+/* True also if that cannot be determined: a job must not be shown as lost. */
 static bool transfers_is_stored(const struct transfers *t, const char *key)
 {
   char name[DX_RECEIPT_BYTES];
+  struct dx_job *job = NULL;
+  enum dx_code code = dx_spool_load(t->spool, key, &job, NULL);
 
-  return dx_spool_has_job(t->spool, key) ||
-         dx_spool_has_receipt(t->spool, key, name);
+  dx_job_free(&job);
+  return code != DX_E_NOT_FOUND || dx_spool_has_receipt(t->spool, key, name);
 }
 
 static void transfers_update(struct transfers *t, struct dx_transfer_job *job,

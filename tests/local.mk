@@ -127,7 +127,7 @@ tests_unit_test_api_LDFLAGS = $(fake_http)
 tests_unit_test_cupsd_LDFLAGS = $(fake_http)
 tests_unit_test_engine_SOURCES = tests/unit/test_engine.c $(engine_fixture)
 tests_unit_test_engine_LDFLAGS = $(fake_http)
-tests_unit_test_fs_LDFLAGS = -Wl,--wrap=renameat2
+tests_unit_test_fs_LDFLAGS = -Wl,--wrap=renameat2 -Wl,--wrap=readdir64
 tests_unit_test_merge_LDFLAGS = -Wl,--wrap=renameat \
 	-Wl,--wrap=unlinkat -Wl,--wrap=symlinkat -Wl,--wrap=fsync \
 	-Wl,--wrap=dx_cupsd_is_gone

@@ -229,7 +229,8 @@ char *dx_fs_names(int dirfd, const char *name, bool (*is_one)(const char *name),
   DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
   struct dx_buf names = {0};
   struct dirent *entry;
-  char *text;
+  char *text = NULL;
+  int e;
 
   if (fd < 0)
     return NULL;
@@ -238,13 +239,17 @@ char *dx_fs_names(int dirfd, const char *name, bool (*is_one)(const char *name),
     (void)close(fd);
     return NULL;
   }
-  while ((entry = readdir(dir)) != NULL)
+  /* readdir() returns NULL also after an error. */
+  for (errno = 0; (entry = readdir(dir)) != NULL; errno = 0)
     if (is_one(entry->d_name))
       dx_buf_add(&names, entry->d_name, strlen(entry->d_name) + 1);
+  e = errno;
   (void)closedir(dir);
-  text = dx_buf_take(&names);
-  if (text == NULL)
+  if (e != 0)
+    (void)dx_fs_fail(err, e, "list directory", dirfd, name);
+  else if ((text = dx_buf_take(&names)) == NULL)
     (void)dx_fail_nomem(err);
+  dx_buf_release(&names);
   return text;
 }
 

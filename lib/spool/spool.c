@@ -401,17 +401,11 @@ enum dx_code dx_spool_load(struct dx_spool *spool, const char *name,
   if (!dx_is_key(name))
     return not_found(err);
   code = load_anywhere(spool, name, ret_job, err);
-  if (code == DX_E_NOT_FOUND && spool_resolve(spool, name, other))
-    code = load_anywhere(spool, other, ret_job, err);
-  return code;
-}
-
-bool dx_spool_has_job(struct dx_spool *spool, const char *key)
-{
-  char other[DX_KEY_BYTES];
-
-  return is_anywhere(spool, key) ||
-         (spool_resolve(spool, key, other) && is_anywhere(spool, other));
+  if (code != DX_E_NOT_FOUND)
+    return code;
+  if (spool_resolve(spool, name, other))
+    return load_anywhere(spool, other, ret_job, err);
+  return errno == ENOENT ? code : dx_fail_sys(err, errno, "read", "aliases");
 }
 
 bool dx_spool_has_receipt(struct dx_spool *spool, const char *key,
@@ -425,9 +419,8 @@ bool dx_spool_has_receipt(struct dx_spool *spool, const char *key,
   while (name != NULL && *name != '\0' && !dx_is_receipt_of(name, key) &&
          !(spool_resolve(spool, name, other) && strcmp(other, key) == 0))
     name = dx_next_name(name);
-  is_there = name != NULL && *name != '\0';
-  if (is_there)
-    (void)snprintf(ret_name, DX_RECEIPT_BYTES, "%s", name);
+  is_there = name == NULL || *name != '\0';
+  (void)snprintf(ret_name, DX_RECEIPT_BYTES, "%s", name != NULL ? name : "");
   free(names);
   return is_there;
 }

@@ -111,9 +111,8 @@ enum dx_code dx_spool_load(struct dx_spool *spool, const char *name,
                            struct dx_job **ret_job,
                            struct dx_err *err) DX_MUST_USE;
 
-/* Whether dx_spool_load() finds the job; whether the job has a receipt that is
- * not picked up yet, with its name. For docextractd, which moves both. */
-bool dx_spool_has_job(struct dx_spool *spool, const char *key);
+/* Whether the job has a receipt that is not picked up yet, with its name. True
+ * with "" if that cannot be determined. For docextractd, which moves both. */
 bool dx_spool_has_receipt(struct dx_spool *spool, const char *key,
                           char ret_name[DX_RECEIPT_BYTES]);
 

@@ -116,6 +116,27 @@ is "$t: then it is canceled" \
   "$(dx jobs --json --all | jq -r --arg id "${held[2]}" '.[] | select(.id == $id) | .state')" canceled
 is "$t: nothing else is sent" "$(calls create) $(n_results)" '5 5'
 
+t='a record that cannot be read'
+faults 'source * word processing'
+polls=$(calls source)
+print -U ann -d chart "$dir/a.pdf"
+until_true calls_are source $((polls + 1)) || not_ok "$t: it is uploaded"
+before=$(looks)
+until_true looked_again "$before" || not_ok "$t: docextractd has seen it"
+kill -STOP "$DAEMON_PID"
+kill -KILL "$(backends)"
+job_ends "$t: the print job ends" "$job" completed
+mv "$spool/jobs" "$spool/away"
+ln -s jobs "$spool/jobs"
+before=$(looks)
+kill -CONT "$DAEMON_PID"
+until_true looked_again "$before" || not_ok "$t: docextractd looks again"
+rm "$spool/jobs"
+mv "$spool/away" "$spool/jobs"
+faults '#'
+check "$t: then it is extracted" until_true extracted 6
+hasnt "$t: it was not lost" "$(cat "$dir/daemon.new")" "print job chart-$job: lost"
+
 t='a waiting print job is removed from CUPS'
 before=$(looks)
 cancel -a -x chart

@@ -4,6 +4,7 @@
  */
 #include "tests/unit/temp_dir.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -107,6 +108,39 @@ int __wrap_renameat2(int from_fd, const char *from, int to_fd, const char *to,
     return __real_renameat2(from_fd, from, to_fd, to, flags);
   errno = EINVAL;
   return -1;
+}
+
+static bool is_broken; /* the disk; all files have offsets of 64 bits */
+
+struct dirent *__real_readdir64(DIR *stream);
+struct dirent *__wrap_readdir64(DIR *stream);
+
+struct dirent *__wrap_readdir64(DIR *stream)
+{
+  if (!is_broken)
+    return __real_readdir64(stream);
+  errno = EIO;
+  return NULL;
+}
+
+static bool is_any(const char *name)
+{
+  (void)name;
+  return true;
+}
+
+static void incomplete_list_of_names_is_an_error(void **state)
+{
+  char *names = dx_fs_names(fd, ".", is_any, &err);
+
+  (void)state;
+  assert_non_null(names);
+  free(names);
+  is_broken = true;
+  names = dx_fs_names(fd, ".", is_any, &err);
+  is_broken = false;
+  assert_null(names);
+  assert_int_equal(err.code, DX_E_IO);
 }
 
 static void assert_nothing_is_replaced(void)
@@ -478,6 +512,7 @@ int main(void)
 #define IN_DIRECTORY(test) cmocka_unit_test_setup_teardown(test, start, stop)
   const struct CMUnitTest tests[] = {
       IN_DIRECTORY(file_system_without_fsync_for_directories_is_used),
+      IN_DIRECTORY(incomplete_list_of_names_is_an_error),
       IN_DIRECTORY(message_names_the_whole_path),
       IN_DIRECTORY(unsynced_directory_has_its_own_code),
       IN_DIRECTORY(file_is_replaced_whole_with_the_mode_asked_for),

@@ -857,6 +857,30 @@ static void invalid_name_is_not_a_job(void **state)
   dx_job_free(&job);
 }
 
+static void
+unreadable_directory_does_not_mean_that_there_is_no_job(void **state)
+{
+  static const char *const names[] = {"jobs", "finished", "aliases"};
+  struct dx_job *job = NULL;
+  char receipt[DX_RECEIPT_BYTES];
+  size_t i;
+
+  (void)state;
+  assert_int_equal(dx_spool_load(&spool, KEY, &job, &err), DX_E_NOT_FOUND);
+  assert_false(dx_spool_has_receipt(&spool, KEY, receipt));
+  for (i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+    assert_int_equal(renameat(spool.dirfd, names[i], spool.dirfd, "away"), 0);
+    assert_int_equal(symlinkat(names[i], spool.dirfd, names[i]), 0);
+    assert_int_not_equal(dx_spool_load(&spool, KEY, &job, &err),
+                         DX_E_NOT_FOUND);
+    assert_int_equal(unlinkat(spool.dirfd, names[i], 0), 0);
+    assert_int_equal(renameat(spool.dirfd, "away", spool.dirfd, names[i]), 0);
+  }
+  assert_int_equal(renameat(spool.dirfd, "received", spool.dirfd, "away"), 0);
+  assert_true(dx_spool_has_receipt(&spool, KEY, receipt));
+  assert_string_equal(receipt, "");
+}
+
 static void only_jobs_are_listed(void **state)
 {
   char key[DX_RECEIPT_BYTES] = "";
@@ -1481,6 +1505,7 @@ int main(void)
       IN_SPOOL(link_is_not_a_job),
       IN_SPOOL(link_is_not_a_lock),
       IN_SPOOL(invalid_name_is_not_a_job),
+      IN_SPOOL(unreadable_directory_does_not_mean_that_there_is_no_job),
       IN_SPOOL(only_jobs_are_listed),
       IN_SPOOL(job_that_moves_is_not_missed),
       IN_SPOOL(receipt_is_new_until_its_job_exists),
