@@ -276,7 +276,6 @@ static uint64_t drawn_entry(void *work, const struct qpdf_entry *entry)
     drawn_fail(d, DX_REASON_DAMAGED, "a part of it is missing");
   if (!entry->is_lost)
     roles = drawn_roles_of(allowed, entry);
-  d->removed += d->cleans && !entry->is_lost && roles == 0;
   if (roles != 0 && entry->id != 0 && !d->cleans &&
       (entry->type == ot_array || entry->type == ot_dictionary ||
        entry->type == ot_stream))

@@ -32,7 +32,6 @@ struct drawn {
   qpdf_data pdf;
   struct stream_check check; /* its pdf and left are set by the caller; its why
                                 is also that of a refusal by drawn.c */
-  int removed;               /* number of entries that no page draws */
   /* private */
   struct dx_buf waiting; /* indirect objects that are to be visited */
   struct dx_buf marks;   /* by the number of the object */

@@ -192,7 +192,7 @@ static bool outcome_is_sane(const struct outcome *outcome)
 
   memcpy(&flag, &done->needs_fonts, 1);
   return (unsigned)outcome->reason < DX_REASON_COUNT && flag <= 1 &&
-         done->removed >= 0 && (unsigned)done->page <= DX_PAGES_MAX &&
+         (unsigned)done->page <= DX_PAGES_MAX &&
          (unsigned)done->pages <= DX_PAGES_MAX &&
          (outcome->reason != DX_REASON_NONE || done->pages > 0);
 }

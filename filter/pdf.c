@@ -296,7 +296,6 @@ static enum dx_reason pdf_check_and_strip(struct pdf_work *w)
     number = 0;
     reason = drawn_strip(&w->drawn);
   }
-  w->done.removed = w->drawn.removed;
   return reason != DX_REASON_NONE
              ? pdf_refuse(w, reason, number, w->drawn.check.why)
              : pdf_reason_of(w->pdf, DX_REASON_DAMAGED);

@@ -292,9 +292,6 @@ static void process_document(struct job *job, const char *type)
   struct dx_entry *entry = &job->entry;
   size_t len = 0;
 
-  if (done.removed > 0)
-    dx_log(DX_LOG_DEBUG, "todocextract: removed %d entries that no page shows",
-           done.removed);
   if (reason == DX_REASON_NONE) {
     job->sent = dx_fs_map(job->out_fd, &len);
     if (job->sent != NULL)

@@ -267,7 +267,7 @@ static const struct {
 
 #define TRIES (sizeof(tries) / sizeof(tries[0]))
 
-/* A bit of `removed` for each that succeeds. */
+/* A letter of `why` for each: "y" if it succeeds. */
 static enum dx_reason try_all(const struct pdf_task *task,
                               struct pdf_done *ret_done)
 {
@@ -275,8 +275,7 @@ static enum dx_reason try_all(const struct pdf_task *task,
 
   (void)task;
   for (i = 0; i < TRIES; i++)
-    if (tries[i].succeeds())
-      ret_done->removed |= 1 << i;
+    ret_done->why[i] = tries[i].succeeds() ? 'y' : 'n';
   ret_done->pages = 1;
   return DX_REASON_NONE;
 }
@@ -326,7 +325,7 @@ static void try_with(const char *text)
   for (i = 0; i < TRIES; i++) {
     if (tries[i].prevented_by != 0 && (tries[i].prevented_by & layers) == 0)
       print_message("  not checked: that it never %s\n", tries[i].name);
-    else if ((done.removed & 1 << i) != 0)
+    else if (done.why[i] != 'n')
       fail_msg("%s: it %s", text, tries[i].name);
   }
 }
@@ -428,7 +427,7 @@ static enum dx_reason copy(const struct pdf_task *task,
       printf("%s", text) != 4)
     return DX_REASON_DAMAGED;
   ret_done->needs_fonts = write(STDERR_FILENO, "noise", 5) == 5;
-  ret_done->removed = pread(task->spare_fd, text, 1, 0) == 1;
+  ret_done->page = pread(task->spare_fd, text, 1, 0) == 1;
   ret_done->pages = 1;
   return DX_REASON_NONE;
 }
@@ -447,7 +446,7 @@ static void child_reads_and_writes_its_files(void **state)
   assert_int_equal(run_isolated(copy, &task, LIMIT_MS, &done), DX_REASON_NONE);
   assert_int_equal(pread(task.out_fd, text, sizeof(text), 0), 4);
   assert_string_equal(text, "%PDF");
-  assert_true(done.needs_fonts && done.removed == 1);
+  assert_true(done.needs_fonts && done.page == 1);
 }
 
 static enum dx_reason print_much(const struct pdf_task *task,
