@@ -7,7 +7,6 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -183,15 +182,12 @@ static enum dx_reason parent_wait(pid_t child, const sigset_t *ended,
   }
 }
 
-/* A hostile document may control what the child returns. Loading a bool that is
- * neither 0 nor 1 is undefined, so the byte is checked. */
+/* A hostile document may control what the child returns. */
 static bool outcome_is_sane(const struct outcome *outcome)
 {
   const struct pdf_done *done = &outcome->done;
-  unsigned char flag;
 
-  memcpy(&flag, &done->needs_fonts, 1);
-  return (unsigned)outcome->reason < DX_REASON_COUNT && flag <= 1 &&
+  return (unsigned)outcome->reason < DX_REASON_COUNT &&
          (unsigned)done->page <= DX_PAGES_MAX &&
          (unsigned)done->pages <= DX_PAGES_MAX &&
          (outcome->reason != DX_REASON_NONE || done->pages > 0);

@@ -35,7 +35,7 @@ struct pdf_task {
 /* Except for `pages`, also set if the document is refused. */
 struct pdf_done {
   int pages;               /* separator pages included */
-  bool needs_fonts;        /* with TROUBLE: try again with fonts */
+  int needs_fonts;         /* not 0, with TROUBLE: try again with fonts */
   int page;                /* of the refusal, from 1; 0: unknown */
   char why[PDF_WHY_BYTES]; /* "an image ends early"; may be empty */
 };
