@@ -3,6 +3,7 @@
  */
 #include "filter/qpdf.h"
 
+#include <climits>
 #include <exception>
 #include <memory>
 #include <new>
@@ -76,15 +77,6 @@ void walk(QPDFObjectHandle object, uint64_t roles, bool strip, int depth,
   }
 }
 
-/* An unpack_sink. */
-bool add_to_string(void *string, const unsigned char *bytes, size_t len)
-{
-  if (bytes != nullptr)
-    static_cast<std::string *>(string)->append(
-        reinterpret_cast<const char *>(bytes), len);
-  return true;
-}
-
 QPDFObjectHandle object_of(qpdf_data data, qpdf_oh object)
 {
   return qpdf_c_get_qpdf(data)->getObjectByID(
@@ -135,15 +127,19 @@ bool qpdf_rewrite_stream(qpdf_data data, qpdf_oh object,
     std::vector<unpack_stage> packed(stages, stages + count);
     auto provide = [original, packed, clean](Pipeline *to) mutable {
       auto raw = original.getRawStreamData();
-      std::string bytes;
+      long long left = LLONG_MAX;
+      unpacked u = {};
       dx_buf copy = {};
-      size_t used;
 
-      (void)unpack(packed.data(), packed.size(), raw->getBuffer(),
-                   raw->getSize(), add_to_string, &bytes, &used);
-      clean(reinterpret_cast<const unsigned char *>(bytes.data()), bytes.size(),
+      u.keep = true;
+      u.most = SIZE_MAX;
+      u.left = &left;
+      unpack(packed.data(), packed.size(), raw->getBuffer(), raw->getSize(),
+             &u);
+      clean(reinterpret_cast<const unsigned char *>(u.bytes.data), u.bytes.len,
             &copy);
-      if (!dx_buf_ok(&copy))
+      dx_buf_release(&u.bytes);
+      if (u.end == UNPACK_NO_MEMORY || !dx_buf_ok(&copy))
         throw std::runtime_error("out of memory");
       to->write(copy.data, copy.len);
       to->finish();

@@ -55,17 +55,6 @@ struct stored {
   long long width, height;       /* of an image */
 };
 
-/* What was unpacked. */
-struct unpacked {
-  struct stream_check *c;
-  bool keep; /* in `bytes`, which the caller frees */
-  unsigned char *bytes;
-  size_t len, room, most;
-  bool no_memory;
-  enum unpack_end end; /* WHOLE or SHORT */
-  size_t used;         /* of the input */
-};
-
 static enum dx_reason stream_damaged(struct stream_check *c, const char *why)
 {
   c->why = why;
@@ -197,16 +186,18 @@ static enum dx_reason stored_load(struct stream_check *c, qpdf_oh stream,
 static enum dx_reason image_check_jbig2(const struct stored *s,
                                         const unsigned char *bytes, size_t len)
 {
-  struct unpacked globals = {.c = s->c, .keep = true, .most = SIZE_MAX};
+  struct unpacked globals = {
+      .keep = true, .most = SIZE_MAX, .left = &s->c->left};
   enum dx_reason reason = DX_REASON_NONE;
   qpdf_oh stream = stream_key(s->c->pdf, s->parms, "/JBIG2Globals", NULL);
 
   if (qpdf_oh_is_stream(s->c->pdf, stream))
     reason = stored_load(s->c, stream, &globals);
   if (reason == DX_REASON_NONE)
-    reason = codecs_jbig2(bytes, len, globals.bytes, globals.len,
-                          (uint32_t)s->width, (uint32_t)s->height, &s->c->why);
-  free(globals.bytes);
+    reason = codecs_jbig2(bytes, len, (const unsigned char *)globals.bytes.data,
+                          globals.len, (uint32_t)s->width, (uint32_t)s->height,
+                          &s->c->why);
+  dx_buf_release(&globals.bytes);
   return reason;
 }
 
@@ -347,41 +338,23 @@ static enum dx_reason stored_read(struct stored *s, unsigned char **ret_bytes,
   return stored_read_filters(s);
 }
 
-static bool stored_take(void *ctx, const unsigned char *bytes, size_t len)
-{
-  struct unpacked *u = ctx;
-
-  if (!stream_spend(u->c, (long long)len) || bytes == NULL)
-    return u->c->left >= 0;
-  if (u->keep && len > u->room - u->len) {
-    unsigned char *grown = realloc(u->bytes, u->room + u->room / 2 + len);
-
-    u->no_memory = grown == NULL;
-    if (u->no_memory)
-      return false;
-    u->bytes = grown;
-    u->room += u->room / 2 + len;
-  }
-  if (u->keep)
-    memcpy(u->bytes + u->len, bytes, len);
-  u->len += len;
-  return u->len <= u->most;
-}
-
 static enum dx_reason stored_unpack(const struct stored *s,
                                     const unsigned char *bytes, size_t len,
                                     struct unpacked *u)
 {
-  u->end = unpack(s->stages, s->count, bytes, len, stored_take, u, &u->used);
-  if (u->no_memory || u->end == UNPACK_NO_MEMORY)
-    return DX_REASON_TROUBLE;
-  if (u->end == UNPACK_STOPPED)
+  unpack(s->stages, s->count, bytes, len, u);
+  switch (u->end) {
+  case UNPACK_CUT:
+    return stream_damaged(s->c, "a part of it ends early");
+  case UNPACK_DAMAGED:
+    return stream_damaged(s->c, "a part of it is damaged");
+  case UNPACK_STOPPED:
     return DX_REASON_TOO_COMPLEX;
-  if (u->end == UNPACK_CUT || u->end == UNPACK_DAMAGED)
-    return stream_damaged(u->c, u->end == UNPACK_CUT
-                                    ? "a part of it ends early"
-                                    : "a part of it is damaged");
-  return DX_REASON_NONE;
+  case UNPACK_NO_MEMORY:
+    return DX_REASON_TROUBLE;
+  default:
+    return DX_REASON_NONE;
+  }
 }
 
 /* `bytes` are those that the codec decodes. The data of a stream are cleaned
@@ -410,7 +383,8 @@ static enum dx_reason image_check(struct stored *s, const unsigned char *bytes,
                                   size_t len)
 {
   bool is_inline = s->stream == 0;
-  struct unpacked u = {.c = s->c, .len = len, .most = SIZE_MAX, .used = len};
+  struct unpacked u = {
+      .most = SIZE_MAX, .left = &s->c->left, .len = len, .used = len};
   bool is_jpx = s->codec != NULL && s->codec->decode == image_check_jpx;
   long long unknown = is_jpx ? 0 : -1;
   enum dx_reason reason = DX_REASON_NONE;
@@ -439,14 +413,15 @@ static enum dx_reason image_check(struct stored *s, const unsigned char *bytes,
     reason = stored_unpack(s, bytes, len, &u);
   }
   if (reason == DX_REASON_NONE && s->codec != NULL) {
-    const unsigned char *coded = s->count > 0 ? u.bytes : bytes;
+    const unsigned char *coded =
+        s->count > 0 ? (const unsigned char *)u.bytes.data : bytes;
 
     reason = s->codec->decode(s, coded, u.len);
     if (reason == DX_REASON_NONE && s->codec->clean != NULL &&
         !image_clean(s, coded, u.len))
       reason = DX_REASON_TROUBLE;
   }
-  free(u.bytes);
+  dx_buf_release(&u.bytes);
   if (reason != DX_REASON_NONE || s->codec != NULL)
     return reason;
   excess = len - (s->count > 0 ? u.used : need);
@@ -550,13 +525,13 @@ static enum dx_reason stream_check_content(struct stream_check *c,
                                            size_t from, bool ended_early)
 {
   const unsigned char *bytes =
-      u->len > 0 ? u->bytes + from : (const unsigned char *)"";
+      (const unsigned char *)dx_buf_text(&u->bytes) + from;
 
   c->why = "its content ends early";
   dx_buf_release(&c->copy);
   c->copied = bytes;
-  return content_check(bytes, u->len - from, ended_early, stream_check_inline,
-                       c);
+  return content_check(bytes, u->bytes.len - from, ended_early,
+                       stream_check_inline, c);
 }
 
 /* An operator may open something in one stream and close it in another, unless
@@ -564,13 +539,13 @@ static enum dx_reason stream_check_content(struct stream_check *c,
 static enum dx_reason stream_check_contents(struct stream_check *c,
                                             enum stream_kind kind)
 {
-  struct unpacked u = {.c = c, .keep = true, .most = SIZE_MAX};
+  struct unpacked u = {.keep = true, .most = SIZE_MAX, .left = &c->left};
   enum dx_reason reason = DX_REASON_NONE;
   int count = 1;
 
   for (int i = 0; i < count && reason == DX_REASON_NONE; i++) {
     qpdf_oh item = qpdf_get_object_by_id(c->pdf, c->id, c->generation);
-    size_t before = u.len;
+    size_t before;
     bool is_listed = false; /* newer versions of libqpdf treat null as lost */
 
     if (kind == STREAM_CONTENTS) {
@@ -582,8 +557,11 @@ static enum dx_reason stream_check_contents(struct stream_check *c,
       item = stream_item(c->pdf, contents, i);
     }
     u.end = UNPACK_WHOLE;
-    if (i > 0 && !stored_take(&u, (const unsigned char *)"\n", 1))
-      reason = u.no_memory ? DX_REASON_TROUBLE : DX_REASON_TOO_COMPLEX;
+    before = u.bytes.len;
+    if (i > 0)
+      dx_buf_puts(&u.bytes, "\n");
+    if (u.bytes.failed)
+      reason = DX_REASON_TROUBLE;
     else if (qpdf_oh_is_stream(c->pdf, item))
       reason = stored_load(c, item, &u);
     else if (is_listed || !qpdf_oh_is_null(c->pdf, item) ||
@@ -599,8 +577,10 @@ static enum dx_reason stream_check_contents(struct stream_check *c,
     /* With the copy of its inline images, it becomes the content. */
     qpdf_oh stream = qpdf_get_object_by_id(c->pdf, c->id, c->generation);
     qpdf_oh null = qpdf_oh_new_null(c->pdf), page = stream;
+    const unsigned char *end =
+        (const unsigned char *)u.bytes.data + u.bytes.len;
 
-    dx_buf_add(&c->copy, c->copied, (size_t)(u.bytes + u.len - c->copied));
+    dx_buf_add(&c->copy, c->copied, (size_t)(end - c->copied));
     if (kind == STREAM_CONTENTS) {
       stream = qpdf_oh_new_stream(c->pdf);
       qpdf_oh_replace_key(c->pdf, page, "/Contents", stream);
@@ -613,7 +593,7 @@ static enum dx_reason stream_check_contents(struct stream_check *c,
       reason = DX_REASON_TROUBLE;
   }
   dx_buf_release(&c->copy);
-  free(u.bytes);
+  dx_buf_release(&u.bytes);
   return reason;
 }
 
@@ -621,7 +601,7 @@ enum dx_reason stream_whole(struct stream_check *c, int id, int generation,
                             enum stream_kind kind)
 {
   qpdf_oh object = qpdf_get_object_by_id(c->pdf, id, generation);
-  struct unpacked u = {.c = c, .most = SIZE_MAX};
+  struct unpacked u = {.most = SIZE_MAX, .left = &c->left};
   enum dx_reason reason;
 
   c->id = id;

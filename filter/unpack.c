@@ -11,8 +11,6 @@
 #include <libdeflate.h>
 #include <zlib.h>
 
-#include "lib/base/buf.h"
-
 #define OUT_BYTES 32768
 #define AT_ONCE_BYTES (64 << 20) /* a page in color at 400 dpi */
 
@@ -21,8 +19,7 @@ enum { LZW_CLEAR = 256, LZW_END, LZW_FIRST, LZW_CODES = 4096 };
 /* A stage, and the part of its output that is not passed on yet. */
 struct unpack {
   struct dx_buf *following; /* for the next stage; NULL: this is the last one */
-  unpack_sink *sink;        /* which counts the bytes of all stages */
-  void *ctx;
+  struct unpacked *to;
   bool early_change;
   enum unpack_end end; /* SHORT: not yet */
   bool open;           /* it must not end here */
@@ -37,15 +34,20 @@ struct unpack {
   unsigned char out[OUT_BYTES];
 };
 
+/* False at a limit. */
+static bool unpack_pass(struct unpacked *to, struct dx_buf *following,
+                        const unsigned char *bytes, size_t len)
+{
+  if (following != NULL || to->keep)
+    dx_buf_add(following != NULL ? following : &to->bytes, bytes, len);
+  *to->left -= (long long)len;
+  to->len += following == NULL ? len : 0;
+  return *to->left >= 0 && to->len <= to->most;
+}
+
 static void unpack_flush(struct unpack *u)
 {
-  bool is_last = u->following == NULL;
-
-  if (!is_last)
-    dx_buf_add(u->following, u->out, u->out_len);
-  if (u->out_len > 0 &&
-      (!u->sink(u->ctx, is_last ? u->out : NULL, u->out_len) ||
-       (!is_last && u->following->failed)) &&
+  if (!unpack_pass(u->to, u->following, u->out, u->out_len) &&
       u->end < UNPACK_DAMAGED)
     u->end = UNPACK_STOPPED;
   u->out_len = 0;
@@ -243,44 +245,43 @@ static size_t unpack_flate(struct unpack *u, const unsigned char *bytes,
   return at;
 }
 
-enum unpack_end unpack(const struct unpack_stage *stages, size_t count,
-                       const unsigned char *bytes, size_t len,
-                       unpack_sink *sink, void *ctx, size_t *ret_used)
+void unpack(const struct unpack_stage *stages, size_t count,
+            const unsigned char *bytes, size_t len, struct unpacked *to)
 {
   struct unpack *u = malloc(sizeof(*u));
-  enum unpack_end end = u != NULL ? UNPACK_WHOLE : UNPACK_NO_MEMORY;
   struct dx_buf in = {0}, out = {0};
   bool cut = false;
   size_t used;
 
-  *ret_used = len;
-  if (count == 0 && len > 0 && !sink(ctx, bytes, len))
-    end = UNPACK_STOPPED;
-  for (size_t i = 0; i < count && end < UNPACK_DAMAGED; i++) {
+  to->used = len;
+  to->end = u != NULL ? UNPACK_WHOLE : UNPACK_NO_MEMORY;
+  if (count == 0 && !unpack_pass(to, NULL, bytes, len))
+    to->end = UNPACK_STOPPED;
+  for (size_t i = 0; i < count && to->end < UNPACK_DAMAGED; i++) {
     memset(u, 0, offsetof(struct unpack, prefix));
     u->following = i + 1 < count ? &out : NULL;
-    u->sink = sink;
-    u->ctx = ctx;
+    u->to = to;
     u->end = UNPACK_SHORT;
     u->early_change = stages[i].early_change;
     used = stages[i].filter == UNPACK_FLATE
                ? unpack_flate(u, bytes, len)
                : unpack_bytes(u, stages[i].filter, bytes, len);
     if (i == 0)
-      *ret_used = used;
+      to->used = used;
     cut = cut || (u->open && u->end == UNPACK_SHORT);
-    end = out.failed                      ? UNPACK_NO_MEMORY
-          : u->end == UNPACK_SHORT && cut ? UNPACK_CUT
-                                          : u->end;
+    to->end = u->end == UNPACK_SHORT && cut ? UNPACK_CUT : u->end;
+    if (out.failed)
+      to->end = UNPACK_NO_MEMORY;
     dx_buf_release(&in);
     in = out;
     out = (struct dx_buf){0};
     bytes = (const unsigned char *)in.data;
     len = in.len;
   }
+  if (to->bytes.failed)
+    to->end = UNPACK_NO_MEMORY;
   dx_buf_release(&in);
   free(u);
-  return end;
 }
 
 bool unpack_is_flate_of(const unsigned char *bytes, size_t len, size_t size)

@@ -4,15 +4,17 @@
  * not use libqpdf, which accepts Flate data with a wrong checksum or no end. It
  * does not decode predictors.
  *
- * Ownership: everything is borrowed. Blocking: until the bytes end, or the sink
- * stops. Memory: the output of every stage but the last one. Errors:
- * unpack_end.
+ * Ownership: everything is borrowed. Blocking: until the bytes end, or a limit
+ * is reached. Memory: the output of every stage but the last one, and of that
+ * one if it is kept. Errors: unpack_end.
  */
 #ifndef DX_FILTER_UNPACK_H
 #define DX_FILTER_UNPACK_H
 
 #include <stdbool.h>
 #include <stddef.h>
+
+#include "lib/base/buf.h"
 
 enum unpack_filter {
   UNPACK_HEX,
@@ -34,19 +36,25 @@ enum unpack_end {
                      end of a Deflate block, or of a group, run, or code */
   UNPACK_CUT,     /* it ends anywhere else */
   UNPACK_DAMAGED, /* invalid data, or a wrong checksum */
-  UNPACK_STOPPED, /* by the sink */
+  UNPACK_STOPPED, /* by a limit */
   UNPACK_NO_MEMORY
 };
 
-/* bytes NULL: `len` bytes went from one stage to the next, and are only
- * counted. Returns false to stop. */
-typedef bool unpack_sink(void *ctx, const unsigned char *bytes, size_t len);
+/* What was unpacked. The first four are set by the caller. */
+struct unpacked {
+  bool keep;           /* in `bytes`, which the caller releases */
+  struct dx_buf bytes; /* they are added to those that it has */
+  size_t most;         /* limit of `len` */
+  long long *left;     /* limit of the bytes of all stages, by which it is
+                          reduced; below 0 when it is reached */
+  size_t len;
+  enum unpack_end end;
+  size_t used; /* input bytes; all of them if the data end early */
+};
 
-/* count 0 passes the bytes unchanged. *ret_used, always set: input bytes used;
- * all of them if the data end early. */
-enum unpack_end unpack(const struct unpack_stage *stages, size_t count,
-                       const unsigned char *bytes, size_t len,
-                       unpack_sink *sink, void *ctx, size_t *ret_used);
+/* count 0 passes the bytes unchanged. */
+void unpack(const struct unpack_stage *stages, size_t count,
+            const unsigned char *bytes, size_t len, struct unpacked *u);
 
 /* True if these are complete Flate data, with checksum, of this unpacked size.
  * Also false for large data: then call unpack(). This takes half the time of

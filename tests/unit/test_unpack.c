@@ -16,28 +16,8 @@
   "BT /F1 12 Tf 72 720 Td (the quick brown fox) Tj ET\n" \
   "BT /F1 12 Tf 72 700 Td (the quick brown fox) Tj ET\n"
 
-struct result {
-  unsigned char bytes[1 << 16];
-  size_t len;
-  size_t between; /* bytes from stage to stage */
-  long long left; /* then it stops */
-};
-
-static struct result result;
-
-static bool take(void *ctx, const unsigned char *bytes, size_t len)
-{
-  struct result *r = ctx;
-
-  r->left -= (long long)len;
-  if (bytes == NULL)
-    r->between += len;
-  else if (r->len + len <= sizeof(r->bytes))
-    memcpy(r->bytes + r->len, bytes, len);
-  if (bytes != NULL)
-    r->len += len;
-  return r->left >= 0;
-}
+static struct unpacked result;
+static long long left; /* then it stops */
 
 static const struct unpack_stage hex = {UNPACK_HEX, false};
 static const struct unpack_stage a85 = {UNPACK_85, false};
@@ -46,13 +26,22 @@ static const struct unpack_stage lzw = {UNPACK_LZW, true};
 static const struct unpack_stage late_lzw = {UNPACK_LZW, false};
 static const struct unpack_stage flate = {UNPACK_FLATE, false};
 
-static size_t used;
+static enum unpack_end run_to(long long limit,
+                              const struct unpack_stage *stages, size_t count,
+                              const void *bytes, size_t len)
+{
+  dx_buf_release(&result.bytes);
+  left = limit;
+  result = (struct unpacked){.keep = true, .most = SIZE_MAX, .left = &left};
+  unpack(stages, count, bytes, len, &result);
+  assert_int_equal(result.bytes.len, result.len);
+  return result.end;
+}
 
 static enum unpack_end run(const struct unpack_stage *stages, size_t count,
                            const void *bytes, size_t len)
 {
-  result = (struct result){.left = 1LL << 40};
-  return unpack(stages, count, bytes, len, take, &result, &used);
+  return run_to(1LL << 40, stages, count, bytes, len);
 }
 
 /* ---- packing ---- */
@@ -204,12 +193,12 @@ static void each_filter_ends_as_its_format_says(void **state)
   for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
     enum unpack_end end = run(rows[i].stage, 1, rows[i].bytes, rows[i].len);
 
-    if (end != rows[i].end || used != rows[i].used)
-      print_message("row %zu: end %d, used %zu\n", i, (int)end, used);
+    if (end != rows[i].end || result.used != rows[i].used)
+      print_message("row %zu: end %d, used %zu\n", i, (int)end, result.used);
     assert_int_equal(end, rows[i].end);
-    assert_int_equal(used, rows[i].used);
+    assert_int_equal(result.used, rows[i].used);
     if (rows[i].text != NULL)
-      assert_memory_equal(result.bytes, rows[i].text, result.len);
+      assert_memory_equal(result.bytes.data, rows[i].text, result.len);
     if (rows[i].text != NULL && rows[i].text[0] != '\0')
       assert_int_equal(result.len, strlen(rows[i].text));
   }
@@ -225,18 +214,18 @@ flate_without_checksum_is_whole_and_with_a_wrong_one_damaged(void **state)
   for (i = len - 4; i <= len; i++) {
     assert_int_equal(run(&flate, 1, packed, i), UNPACK_WHOLE);
     assert_int_equal(result.len, strlen(TEXT));
-    assert_memory_equal(result.bytes, TEXT, result.len);
+    assert_memory_equal(result.bytes.data, TEXT, result.len);
   }
   memcpy(packed + len, "\r\nmore", 6);
   assert_int_equal(run(&flate, 1, packed, len + 6), UNPACK_WHOLE);
-  assert_int_equal(used, len);
+  assert_int_equal(result.used, len);
   packed[len - 1] ^= 1;
   assert_int_equal(run(&flate, 1, packed, len), UNPACK_DAMAGED);
   packed[len - 1] ^= 1;
   for (i = 2; i < len - 4; i++) { /* a flipped bit anywhere */
     packed[i] ^= 0x10;
     if (run(&flate, 1, packed, len) < UNPACK_CUT)
-      assert_memory_equal(result.bytes, TEXT, strlen(TEXT)); /* as well */
+      assert_memory_equal(result.bytes.data, TEXT, strlen(TEXT)); /* as well */
     packed[i] ^= 0x10;
   }
 }
@@ -276,7 +265,7 @@ static void truncated_flate_is_short_only_at_the_end_of_a_block(void **state)
     enum unpack_end end = run(&flate, 1, packed, i);
 
     assert_int_not_equal(end, UNPACK_WHOLE);
-    assert_memory_equal(result.bytes, lines, result.len);
+    assert_memory_equal(result.bytes.data, lines, result.len);
     if (end == UNPACK_SHORT) { /* with or without the empty block of a flush */
       size_t j = 0;
 
@@ -326,7 +315,7 @@ static void flate_of_the_expected_size_is_complete(void **state)
     assert_true(!unpack_is_flate_of(packed, len, strlen(TEXT)) ||
                 (run(&flate, 1, packed, len) == UNPACK_WHOLE &&
                  result.len == strlen(TEXT) &&
-                 memcmp(result.bytes, TEXT, result.len) == 0));
+                 memcmp(result.bytes.data, TEXT, result.len) == 0));
     packed[i / 8] ^= (unsigned char)(1 << i % 8);
   }
 }
@@ -349,11 +338,11 @@ static void lzw_survives_a_full_table_in_both_variants(void **state)
     assert_true(len > 6000); /* several tables */
     assert_int_equal(run(stage, 1, packed, len), UNPACK_WHOLE);
     assert_int_equal(result.len, 4 * total);
-    assert_memory_equal(result.bytes, twice, 4 * total);
-    assert_int_equal(used, len);
+    assert_memory_equal(result.bytes.data, twice, 4 * total);
+    assert_int_equal(result.used, len);
     for (size_t i = 0; i < len; i += 7) {
       assert_int_not_equal(run(stage, 1, packed, i), UNPACK_WHOLE);
-      assert_memory_equal(result.bytes, twice, result.len);
+      assert_memory_equal(result.bytes.data, twice, result.len);
     }
     len = pack_lzw((const unsigned char *)twice, total, early != 0, false,
                    packed);
@@ -372,7 +361,7 @@ static void truncation_that_loses_bytes_is_detected(void **state)
 
   (void)state;
   assert_int_equal(run(stages, 2, text, len), UNPACK_WHOLE);
-  assert_int_equal(result.between, n);
+  assert_int_equal((1LL << 40) - left - (long long)result.len, n); /* between */
   for (i = 0; i < len; i++)
     if (run(stages, 2, text, i) == UNPACK_WHOLE)
       assert_int_equal(result.len, strlen(TEXT));
@@ -417,15 +406,12 @@ static void decompression_bombs_end_at_the_limit(void **state)
   memset(ones, 129, sizeof(ones));
   n = pack_flate(ones, sizeof(ones), Z_FINISH, packed, sizeof(packed));
   m = pack_flate(packed, n, Z_FINISH, twice, sizeof(twice));
-  result = (struct result){.left = 10000000};
-  assert_int_equal(unpack(over_run_length, 3, twice, m, take, &result, &used),
+  assert_int_equal(run_to(10000000, over_run_length, 3, twice, m),
                    UNPACK_STOPPED);
-  assert_in_range(result.left, -40000, -1);
+  assert_in_range(left, -40000, -1);
   ones[0] = 128; /* nothing is unpacked, but much is to be done */
   n = pack_flate(ones, sizeof(ones), Z_FINISH, packed, sizeof(packed));
-  result = (struct result){.left = 100000};
-  assert_int_equal(unpack(ended, 2, packed, n, take, &result, &used),
-                   UNPACK_STOPPED);
+  assert_int_equal(run_to(100000, ended, 2, packed, n), UNPACK_STOPPED);
 }
 
 static void data_without_filters_is_unchanged(void **state)
@@ -433,7 +419,7 @@ static void data_without_filters_is_unchanged(void **state)
   (void)state;
   assert_int_equal(run(NULL, 0, "abc", 3), UNPACK_WHOLE);
   assert_int_equal(result.len, 3);
-  assert_int_equal(used, 3);
+  assert_int_equal(result.used, 3);
   assert_int_equal(run(NULL, 0, "", 0), UNPACK_WHOLE);
 }
 
