@@ -456,11 +456,28 @@ static bool jpx_count_part(struct codecs_input part, struct jpx_tile *tiles,
   return true;
 }
 
-/* EOC may be missing if each tile specifies its number of parts, but it must
- * not be in the place of data. */
-static void jpx_codestream(struct codecs_input *in, struct jpx_tile *tiles,
-                           uint64_t count)
+/* Makes the comments of the header that was added at this place zeros. */
+static void jpx_clear_comments(struct dx_buf *copy, size_t at)
 {
+  size_t size;
+
+  for (; copy->len - at >= 4; at += 2 + size) {
+    unsigned char *segment = (unsigned char *)copy->data + at;
+
+    size = (size_t)segment[2] << 8 | segment[3];
+    if (segment[1] == (JPX_SOD & 0xFF) || size < 2 || size > copy->len - at - 2)
+      return;
+    if (segment[1] == (JPX_COM & 0xFF))
+      memset(segment + 4, 0, size - 2);
+  }
+}
+
+/* EOC may be missing if each tile specifies its number of parts, but it must
+ * not be in the place of data. The copy gets everything up to the last one. */
+static void jpx_codestream(struct codecs_input *in, struct jpx_tile *tiles,
+                           uint64_t count, struct dx_buf *copy)
+{
+  size_t at = copy->len, end = at;
   struct codecs_input part;
   uint32_t marker;
   bool ended, whole;
@@ -473,7 +490,14 @@ static void jpx_codestream(struct codecs_input *in, struct jpx_tile *tiles,
       codecs_expect(in, jpx_count_part(part, tiles, count), is_invalid);
     if (marker == JPX_SOT && in->why != NULL)
       return;
+    if (in->why == NULL && marker != JPX_EOC)
+      dx_buf_add(copy, part.at, (size_t)(in->at - part.at));
+    jpx_clear_comments(copy, at);
+    at = copy->len;
+    end = marker == JPX_SOT ? at : end;
   } while (in->why == NULL && marker != JPX_EOC);
+  copy->len = end;
+  dx_buf_add(copy, JPX_EOC_BYTES, 2);
   ended = in->why != NULL;
   whole = !ended || memcmp(in->end - 2, JPX_EOC_BYTES, 2) != 0;
   for (i = 0; i < count; i++)
@@ -483,17 +507,20 @@ static void jpx_codestream(struct codecs_input *in, struct jpx_tile *tiles,
 }
 
 enum dx_reason codecs_jpx(const unsigned char *bytes, size_t len,
-                          uint32_t width, uint32_t height, const char **ret_why)
+                          uint32_t width, uint32_t height, struct dx_buf *copy,
+                          const char **ret_why)
 {
   struct codecs_input in = {.at = bytes, .end = bytes + len};
   uint64_t siz[8], columns, rows; /* X, Y, XO, YO, XT, YT, XTO, YTO */
-  struct dx_buf boxes = {0};
+  const unsigned char *soc;
   struct jpx_tile *tiles;
   uint32_t siz_len;
   int i;
 
-  jpx_find(&in, &boxes);
-  dx_buf_release(&boxes);
+  jpx_find(&in, copy);
+  if (copy->len > 0)
+    dx_buf_add(copy, "\0\0\0\0jp2c", 8);
+  soc = in.at;
   codecs_expect(&in, codecs_number(&in, 4) == 0xFF4FFF51, is_invalid);
   siz_len = codecs_number(&in, 2);
   codecs_skip(&in, 2);
@@ -515,52 +542,8 @@ enum dx_reason codecs_jpx(const unsigned char *bytes, size_t len,
   tiles = calloc((size_t)(columns * rows), sizeof(*tiles));
   if (tiles == NULL)
     return DX_REASON_TROUBLE;
-  jpx_codestream(&in, tiles, columns * rows);
+  dx_buf_add(copy, soc, (size_t)(in.at - soc));
+  jpx_codestream(&in, tiles, columns * rows, copy);
   free(tiles);
   return codecs_reason(in.why, ret_why);
-}
-
-/* Makes the comments in a header zeros. */
-static void jpx_clear_comments(unsigned char *header, size_t len)
-{
-  size_t at, size;
-
-  for (at = 0; len - at >= 4 && header[at + 1] != (JPX_SOD & 0xFF);
-       at += 2 + size) {
-    size = (size_t)header[at + 2] << 8 | header[at + 3];
-    if (size < 2 || size > len - at - 2)
-      return;
-    if (header[at + 1] == (JPX_COM & 0xFF))
-      memset(header + at + 4, 0, size - 2);
-  }
-}
-
-void codecs_clean_jpx(const unsigned char *bytes, size_t len,
-                      struct dx_buf *copy)
-{
-  struct codecs_input in = {.at = bytes, .end = bytes + len};
-  size_t at, end;
-  uint32_t marker;
-
-  jpx_find(&in, copy);
-  if (copy->len > 0)
-    dx_buf_add(copy, "\0\0\0\0jp2c", 8);
-  dx_buf_add(copy, in.at, 2); /* SOC */
-  codecs_skip(&in, 2);
-  at = end = copy->len;
-  do {
-    const unsigned char *from = in.at;
-
-    marker = jpx_skip(&in);
-    if (in.why != NULL || marker == JPX_EOC)
-      continue;
-    dx_buf_add(copy, from, (size_t)(in.at - from));
-    if (!copy->failed)
-      jpx_clear_comments((unsigned char *)copy->data + at, copy->len - at);
-    at = copy->len;
-    if (marker == JPX_SOT)
-      end = at;
-  } while (in.why == NULL && marker != JPX_EOC);
-  copy->len = end; /* of the last tile-part */
-  dx_buf_add(copy, JPX_EOC_BYTES, 2);
 }

@@ -48,20 +48,16 @@ enum dx_reason codecs_jbig2(const unsigned char *bytes, size_t len,
                             uint32_t width, uint32_t height,
                             const char **ret_why);
 
-/* A JP2 file or a bare codestream (ITU-T T.800, annexes A and I). A width or
- * height of 0 is not compared. */
+/*
+ * A JP2 file or a bare codestream (ITU-T T.800, annexes A and I). A width or
+ * height of 0 is not compared. Adds a copy without metadata: of a JP2 file,
+ * only the boxes that determine how it looks, and the codestream, whose
+ * comments become zeros. Missing EOC is added. If memory is lacking,
+ * copy->failed is set.
+ */
 enum dx_reason codecs_jpx(const unsigned char *bytes, size_t len,
-                          uint32_t width, uint32_t height,
+                          uint32_t width, uint32_t height, struct dx_buf *copy,
                           const char **ret_why);
-
-/* Adds a copy of an image that was accepted, without metadata. If memory is
- * lacking, copy->failed is set. */
-typedef void codecs_cleaner(const unsigned char *bytes, size_t len,
-                            struct dx_buf *copy);
-
-/* Of a JP2 file, only the boxes that determine how it looks remain, and the
- * codestream, whose comments become zeros. Missing EOC is added. */
-codecs_cleaner codecs_clean_jpx;
 
 /* ---- jpeg.c ---- */
 

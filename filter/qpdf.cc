@@ -120,7 +120,7 @@ bool qpdf_is_lost(qpdf_data data, qpdf_oh dict, const char *key)
 
 bool qpdf_rewrite_stream(qpdf_data data, qpdf_oh object,
                          const struct unpack_stage *stages, size_t count,
-                         codecs_cleaner *clean)
+                         qpdf_cleaner *clean)
 {
   try {
     auto stream = object_of(data, object), original = stream.copyStream();

@@ -20,7 +20,6 @@
 extern "C" {
 #endif
 
-#include "filter/codecs.h"
 #include "filter/unpack.h"
 #include "lib/base/buf.h"
 
@@ -57,6 +56,11 @@ bool qpdf_walk(qpdf_data pdf, int id, int generation, uint64_t roles,
  * treats as an absent key. Always false for a direct dictionary. */
 bool qpdf_is_lost(qpdf_data pdf, qpdf_oh dict, const char *key);
 
+/* Adds a copy of an image that was accepted, without metadata. If memory is
+ * lacking, copy->failed is set. */
+typedef void qpdf_cleaner(const unsigned char *bytes, size_t len,
+                          struct dx_buf *copy);
+
 /*
  * When the document is written, the raw data of the indirect stream are
  * unpacked and cleaned; the C API would keep the results for all streams in
@@ -64,7 +68,7 @@ bool qpdf_is_lost(qpdf_data pdf, qpdf_oh dict, const char *key);
  */
 bool qpdf_rewrite_stream(qpdf_data pdf, qpdf_oh object,
                          const struct unpack_stage *stages, size_t count,
-                         codecs_cleaner *clean);
+                         qpdf_cleaner *clean);
 
 /* Adds the entries of the dictionary of an inline image, without brackets,
  * except for its filters and length. */

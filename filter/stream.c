@@ -37,7 +37,7 @@ struct stored_filter {
   const char *name, *abbreviation;
   enum unpack_filter filter;
   stored_decoder *decode; /* instead of `filter` */
-  codecs_cleaner *clean;  /* NULL: its data have no metadata */
+  qpdf_cleaner *clean;    /* NULL: its data have no metadata */
 };
 
 /* A stream or an inline image, and how its bytes are stored. */
@@ -176,8 +176,21 @@ static enum dx_reason image_check_jpeg(const struct stored *s,
 static enum dx_reason image_check_jpx(const struct stored *s,
                                       const unsigned char *bytes, size_t len)
 {
-  return codecs_jpx(bytes, len, (uint32_t)s->width, (uint32_t)s->height,
-                    &s->c->why);
+  struct dx_buf copy = {0};
+  enum dx_reason reason = codecs_jpx(bytes, len, (uint32_t)s->width,
+                                     (uint32_t)s->height, &copy, &s->c->why);
+
+  dx_buf_release(&copy);
+  return reason;
+}
+
+static void image_clean_jpx(const unsigned char *bytes, size_t len,
+                            struct dx_buf *copy)
+{
+  const char *why;
+
+  if (codecs_jpx(bytes, len, 0, 0, copy, &why) != DX_REASON_NONE)
+    copy->failed = true;
 }
 
 static enum dx_reason stored_load(struct stream_check *c, qpdf_oh stream,
@@ -259,7 +272,7 @@ static bool stored_add_filter(struct stored *s, const char *name, qpdf_oh parms)
       {"/DCTDecode", "/DCT", 0, image_check_jpeg, image_clean_jpeg},
       {"/CCITTFaxDecode", "/CCF", 0, image_check_ccitt, NULL},
       {"/JBIG2Decode", "/JBIG2Decode", 0, image_check_jbig2, NULL},
-      {"/JPXDecode", "/JPXDecode", 0, image_check_jpx, codecs_clean_jpx}};
+      {"/JPXDecode", "/JPXDecode", 0, image_check_jpx, image_clean_jpx}};
   const size_t known = sizeof(filters) / sizeof(filters[0]);
   qpdf_data pdf = s->c->pdf;
   size_t i = 0;

@@ -56,12 +56,11 @@ static void fuzz_jpx(const uint8_t *data, size_t size, uint32_t width,
   struct dx_buf copies[2] = {{0}};
   const char *why;
 
-  if (codecs_jpx(data, size, width, height, &why) == DX_REASON_NONE) {
-    codecs_clean_jpx(data, size, &copies[0]);
+  if (codecs_jpx(data, size, width, height, &copies[0], &why) ==
+      DX_REASON_NONE) {
     data = (const uint8_t *)copies[0].data;
-    HOLDS(codecs_jpx(data, copies[0].len, width, height, &why) ==
+    HOLDS(codecs_jpx(data, copies[0].len, width, height, &copies[1], &why) ==
           DX_REASON_NONE);
-    codecs_clean_jpx(data, copies[0].len, &copies[1]);
     copies_agree(copies);
   }
   dx_buf_release(&copies[0]);

@@ -613,11 +613,13 @@ static enum dx_reason jpx_of(struct bytes b, uint32_t width, uint32_t height)
 {
   unsigned char *exact = malloc(b.len > 0 ? b.len : 1);
   const char *why = not_written;
+  struct dx_buf copy = {0};
   enum dx_reason reason;
 
   assert_non_null(exact);
   memcpy(exact, b.at, b.len);
-  reason = codecs_jpx(exact, b.len, width, height, &why);
+  reason = codecs_jpx(exact, b.len, width, height, &copy, &why);
+  dx_buf_release(&copy);
   assert_int_equal(reason == DX_REASON_DAMAGED, why != not_written);
   free(exact);
   return reason;
@@ -754,8 +756,9 @@ static void jpx_sizes_are_checked(void **state)
 static void clean_jpx(struct bytes *clean, struct bytes b)
 {
   struct dx_buf copy = {0};
+  const char *why;
 
-  codecs_clean_jpx(b.at, b.len, &copy);
+  assert_int_equal(codecs_jpx(b.at, b.len, 0, 0, &copy, &why), DX_REASON_NONE);
   take_copy(clean, &copy);
 }
 
