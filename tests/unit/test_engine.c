@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "lib/base/buf.h"
+#include "lib/base/clock.h"
 #include "lib/base/fs.h"
 
 static void document_is_extracted_once(void **state)
@@ -293,6 +294,20 @@ static void only_the_missing_cases_are_fetched_after_a_crash(void **state)
     assert_int_equal(fixture.calls[i].item, 2);
   }
   assert_int_equal(fixture_result_count(), 4);
+}
+
+static void manifest_has_the_time_of_the_last_result(void **state)
+{
+  const struct dx_submission *sub;
+  char text[64] = "\"extracted_at\":\t\"";
+
+  (void)state;
+  fixture.case_ms[0] = 2 * MIN;
+  sub = &fixture_job(1, false)->submissions[0];
+  assert_int_equal(fixture_drive_to_end(), DX_OK);
+  assert_true(sub->extracted_at > sub->complete_at + MIN);
+  dx_format_time(sub->extracted_at, text + strlen(text));
+  assert_true(fixture_result_holds("S1.job.json", text));
 }
 
 static void source_without_cases_is_extracted(void **state)
@@ -590,6 +605,20 @@ static void job_can_be_released_between_calls(void **state)
   assert_int_equal(fixture_processed(), 1);
 }
 
+/* Otherwise, the caller would lose what only this process knows. */
+static void job_is_not_released_without_its_journal(void **state)
+{
+  struct dx_job *job = fixture_job(1, false);
+
+  (void)state;
+  fixture_begin();
+  job->dirty = true;
+  fixture.failing_syncs = 1;
+  assert_int_equal(dx_engine_remove(fixture.engine, job), DX_E_BUSY);
+  assert_int_equal(dx_engine_remove(fixture.engine, job), DX_OK);
+  assert_false(job->dirty);
+}
+
 /* ---- what failed ---- */
 
 static bool refuses_all(const struct fixture_call *call,
@@ -788,6 +817,7 @@ int main(void)
       ON_STAGE(grouped_documents_are_one_source),
       ON_STAGE(slow_case_does_not_delay_the_others),
       ON_STAGE(only_the_missing_cases_are_fetched_after_a_crash),
+      ON_STAGE(manifest_has_the_time_of_the_last_result),
       ON_STAGE(source_without_cases_is_extracted),
       ON_STAGE(many_documents_keep_the_rate_limit),
       ON_STAGE(slow_connections_keep_the_rate_limit),
@@ -803,6 +833,7 @@ int main(void)
       ON_STAGE(permission_is_used_immediately),
       ON_STAGE(woken_job_requests_permission_immediately),
       ON_STAGE(job_can_be_released_between_calls),
+      ON_STAGE(job_is_not_released_without_its_journal),
       ON_STAGE(failure_has_a_manifest_before_the_journal_records_it),
       ON_STAGE(failure_is_reported_once),
       ON_STAGE(failure_waits_for_the_results_directory),

@@ -199,6 +199,22 @@ static void upload_that_makes_progress_is_retried_soon(void **state)
         2000 + SLACK_MS);
 }
 
+static bool refuses_two_of_three_puts(const struct fixture_call *call,
+                                      struct fixture_response *ret)
+{
+  ret->status = 415;
+  return call->kind == PUT && call->nth % 3 != 0;
+}
+
+/* Three refusals of one file are final, but not of several files. */
+static void refusals_of_each_file_are_counted(void **state)
+{
+  (void)state;
+  fixture.odd = refuses_two_of_three_puts;
+  ends(DX_OK, "");
+  counts(1, 6, 1);
+}
+
 /* ---- registering again ---- */
 
 /* Between two registrations: two polls of the first source 60 s apart, the
@@ -643,6 +659,17 @@ static bool away_once_then_odd(const struct fixture_call *call,
   return call->kind == SOURCE;
 }
 
+/* The last response was good. */
+static void earlier_problem_is_no_reason(void **state)
+{
+  (void)state;
+  always(SOURCE, 422);
+  script.to = 1;
+  fixture.processing_ms = 40 * MIN;
+  ends(DX_E_OVERDUE, "");
+  assert_null(strstr(err.text, "("));
+}
+
 /* The service responds: the time counts. */
 static void unexpected_responses_do_not_count_as_outage(void **state)
 {
@@ -765,6 +792,43 @@ static void limit_starts_again_with_an_upload(void **state)
   fixture.processing_ms = 20 * MIN;
   ends(DX_OK, "");
   counts(1, 2, 1);
+}
+
+static void retried_job_is_not_polled_hourly(void **state)
+{
+  struct dx_job *job = fixture.jobs[0];
+  int before;
+
+  (void)state;
+  fixture.processing_ms = FIXTURE_DAY_MS;
+  ends(DX_E_OVERDUE, "");
+  while (dx_engine_remove(fixture.engine, job) == DX_E_BUSY)
+    fixture_drive(fixture.now_ms + 1);
+  assert_int_equal(dx_engine_add(fixture.engine, job, &err), DX_OK);
+  before = fixture.count[SOURCE];
+  fixture_drive(fixture.now_ms + 10 * MIN);
+  assert_true(fixture.count[SOURCE] >= before + 5);
+}
+
+static bool unclear_for_40_min(const struct fixture_call *call,
+                               struct fixture_response *ret)
+{
+  (void)unclear_for_20_min(call, ret);
+  return (call->kind == PUT && call->nth == 1) ||
+         (call->kind == SOURCE && call->began_ms < FIXTURE_BEGIN_MS + 40 * MIN);
+}
+
+static void upload_after_the_limit_is_not_polled_hourly(void **state)
+{
+  (void)state;
+  fixture.odd = unclear_for_40_min;
+  fixture.url_life_s = 3 * 3600;
+  fixture.processing_ms = 5 * MIN;
+  ends(DX_E_OVERDUE, "");
+  assert_int_equal(fixture_drive_to_end(), DX_OK);
+  counts(1, 2, 1);
+  assert_in_range(fixture.now_ms - fixture_nth(PUT, 2)->ended_ms, 5 * MIN,
+                  7 * MIN);
 }
 
 /* ---- a response belongs to its request ---- */
@@ -1026,6 +1090,17 @@ source_without_a_file_is_uploaded_while_its_url_is_valid(void **state)
   counts(1, 4, 1);
 }
 
+static void uploaded_files_may_be_forgotten_on_retry_too(void **state)
+{
+  (void)state;
+  always(PUT, 413);
+  ends(DX_E_TOO_BIG, "too large");
+  (void)ask_again();
+  fixture.ignored_puts = 1;
+  ends(DX_OK, "");
+  counts(1, 5, 1);
+}
+
 static void
 what_has_no_file_is_registered_again_when_it_has_expired(void **state)
 {
@@ -1233,6 +1308,8 @@ int main(void)
       ONCE(resumed_job_polls_before_it_uploads),
       ONCE(resumed_job_does_not_repeat_a_finished_upload),
       ONCE(upload_that_makes_progress_is_retried_soon),
+      cmocka_unit_test_setup_teardown(refusals_of_each_file_are_counted,
+                                      open_together, fixture_close),
       ONCE(expired_url_leads_to_one_reregistration),
       ONCE(upload_reported_late_is_not_registered_again),
       ONCE(resumed_job_polls_twice_before_it_registers_again),
@@ -1279,6 +1356,7 @@ int main(void)
       ONCE(uploaded_source_is_polled_first_on_retry),
       ONCE(missing_source_is_registered_again_on_retry),
       ONCE(source_without_a_file_is_uploaded_while_its_url_is_valid),
+      ONCE(uploaded_files_may_be_forgotten_on_retry_too),
       ONCE(what_has_no_file_is_registered_again_when_it_has_expired),
       ONCE(failed_source_is_started_over_on_retry),
       ONCE(source_with_a_file_is_not_registered_again),
@@ -1289,6 +1367,9 @@ int main(void)
       ONCE(nothing_is_uploaded_again_without_its_document),
       ONCE(journal_with_all_uploads_done_continues),
       ONCE(limit_starts_again_with_an_upload),
+      ONCE(upload_after_the_limit_is_not_polled_hourly),
+      ONCE(earlier_problem_is_no_reason),
+      ONCE(retried_job_is_not_polled_hourly),
       ONCE(stored_result_is_not_fetched_twice),
       ONCE(nothing_is_sent_without_a_results_directory),
       ONCE(result_that_may_not_be_durable_is_not_fetched_twice),

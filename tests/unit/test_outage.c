@@ -666,6 +666,28 @@ static void accepted_token_resets_the_count(void **state)
   assert_true(fixture.count[SOURCE] >= 9);
 }
 
+static bool refuses_three_at_once(const struct fixture_call *call,
+                                  struct fixture_response *ret)
+{
+  ret->status = 401;
+  return call->kind == POST && call->nth <= 3;
+}
+
+static void calls_with_the_same_token_count_once(void **state)
+{
+  int i;
+
+  (void)state;
+  fixture.odd = refuses_three_at_once;
+  fixture.latency_ms = 3000;
+  for (i = 1; i < 3; i++)
+    (void)fixture_job(1, false);
+  assert_int_equal(fixture_drive_to_end(), DX_OK);
+  assert_true(fixture_nth(POST, 3)->began_ms < fixture_nth(POST, 1)->ended_ms);
+  assert_int_equal(fixture.notes[DX_NOTE_ADMIN], 0);
+  assert_int_equal(fixture.ended, 3);
+}
+
 static bool refuses_seven(const struct fixture_call *call,
                           struct fixture_response *ret)
 {
@@ -882,6 +904,23 @@ static void denial_with_another_key_is_not_final(void **state)
   }
 }
 
+static void time_of_a_denial_does_not_count(void **state)
+{
+  static char id[] = "2026-02";
+
+  (void)state;
+  fixture.odd = denies_the_first;
+  upload_one();
+  fixture.processing_ms = 80 * MIN;
+  denial = 403;
+  fixture.service.token_key_id = id;
+  fixture_restart();
+  fixture_drive(fixture.now_ms + 60 * MIN);
+  denial = 0;
+  assert_int_equal(fixture_drive_to_end(), DX_OK);
+  assert_int_equal(fixture.notes[DX_NOTE_OVERDUE], 0);
+}
+
 /* Its token may only have expired. */
 static void another_key_is_tried_three_times(void **state)
 {
@@ -948,6 +987,7 @@ int main(void)
       WITH_KEY(unusable_key_stops_the_job_before_any_call),
       WITH_KEY(key_fixed_in_time_is_used),
       WITH_KEY(accepted_token_resets_the_count),
+      WITH_KEY(calls_with_the_same_token_count_once),
       WITH_KEY(service_waits_for_the_administrator),
       WITH_KEY(every_job_of_the_service_is_notified),
       WITH_KEY(new_job_is_tried_immediately),
@@ -959,6 +999,7 @@ int main(void)
       WITH_KEY(job_without_a_source_uses_its_current_section),
       WITH_KEY(job_without_a_section_can_be_canceled),
       WITH_KEY(denial_with_another_key_is_not_final),
+      WITH_KEY(time_of_a_denial_does_not_count),
       WITH_KEY(another_key_is_tried_three_times),
       WITH_KEY(replaced_key_is_used_for_the_source),
   };
