@@ -66,7 +66,7 @@ static enum dx_code printed_raw(struct dx_err *err)
   return dx_fail(err, DX_E_RAW, 0,
                  "the job was printed raw or has a type that cannot be "
                  "printed here; print PDF, PostScript, text, JPEG, PNG, TIFF, "
-                 "GIF, BMP or PNM files through the queue's driver, or use "
+                 "GIF, BMP, or PNM files through the queue's driver, or use "
                  "'docextract submit'");
 }
 

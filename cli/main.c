@@ -246,7 +246,7 @@ static void usage_check(const struct cli *cli, const struct verb *verb)
   if (cli->json && cli->html)
     usage_fail(verb, "--json and --html cannot be combined");
   if (cli->older_than != NULL && dx_parse_duration(cli->older_than) < 0)
-    usage_fail(verb, "--older-than takes a number and s, m, h or d, "
+    usage_fail(verb, "--older-than takes a number and s, m, h, or d, "
                      "such as 7d");
   i = 0;
   while (cli->state != NULL && (word = cli_state_word(i++)) != NULL)

@@ -78,7 +78,10 @@ static enum dx_code purge_named(void *ctx, const char *text, struct dx_err *err)
     code = cli_read_job(p->cli, key, &job, err);
   if (code == DX_E_NOT_FOUND || (code == DX_OK && !purge_may_remove(p, job)))
     code = p->recent > 0
-               ? dx_fail(err, DX_E_JOB, 0, "job %s is too recent", key)
+               ? dx_fail(err, DX_E_JOB, 0,
+                         "job %s is not older than --older-than; to remove "
+                         "it, omit the option",
+                         key)
                : dx_fail(err, DX_E_JOB, 0,
                          "job %s is not finished; cancel it first, with: "
                          "docextract cancel %s",

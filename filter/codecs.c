@@ -13,7 +13,7 @@
 
 static const char ends_early[] = "an image ends early";
 static const char is_invalid[] = "an image has invalid data";
-static const char is_small[] = "an image is smaller than its page expects";
+static const char is_small[] = "an image is smaller than it should be";
 
 static enum dx_reason codecs_reason(const char *why, const char **ret_why)
 {
@@ -283,7 +283,7 @@ static void jbig2_segment(struct jbig2 *j, struct codecs_input *in)
   for (; count > 0 && in->why == NULL; count--) {
     ref = codecs_number(in, number <= 256 ? 1 : number <= 65536 ? 2 : 4);
     codecs_expect(in, ref >= 65536 || (j->seen[ref / 8] >> ref % 8 & 1) != 0,
-                  "a part of an image is missing");
+                  "a part of its image is missing");
   }
   codecs_skip(in, (flags & 0x40) != 0 ? 4 : 1); /* page */
   len = codecs_number(in, 4);

@@ -230,7 +230,8 @@ static void poll_gone(struct call *call, const struct dx_err *err)
   else if (is_new)
     engine_transient(call, err);
   else if (!is_case && (sub->state == DX_ST_REGISTERED || sub->verify))
-    poll_reregister(sub, "the service lost it repeatedly");
+    poll_reregister(
+        sub, "registered several times, but the service no longer has it");
   else if (++call->polled->absent >= 2)
     dx_submission_end(sub, DX_EV_FAIL, DX_E_GONE,
                       "uploaded, but the service no longer has it");

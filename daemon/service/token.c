@@ -196,7 +196,7 @@ static enum dx_code run_command(const struct dx_token *token, char **words,
   if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
     return dx_fail(err, DX_E_KEY, 0,
                    "the TokenCommand '%s' failed (%s %d); run it as the "
-                   "user of the backends to see why",
+                   "owner of SpoolDir to see why",
                    words[0], WIFEXITED(status) ? "status" : "signal",
                    WIFEXITED(status) ? WEXITSTATUS(status) : WTERMSIG(status));
   if (output->len > DX_TOKEN_MAX_BYTES)

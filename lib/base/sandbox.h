@@ -15,11 +15,11 @@
 #define DX_SANDBOX_BOTH (DX_SANDBOX_SECCOMP | DX_SANDBOX_LANDLOCK)
 
 /* For the administrator of a computer without seccomp. */
-#define DX_SANDBOX_MISSING                                                \
-  "documents cannot be opened safely: the kernel does not offer seccomp " \
+#define DX_SANDBOX_MISSING                                                  \
+  "documents cannot be opened safely: the kernel does not support seccomp " \
   "filters (CONFIG_SECCOMP_FILTER); enable them, or set 'Sandbox optional'"
-#define DX_SANDBOX_OPTIONAL                                           \
-  "'Sandbox optional' is set, and the kernel does not offer seccomp " \
+#define DX_SANDBOX_OPTIONAL                                             \
+  "'Sandbox optional' is set, and the kernel does not support seccomp " \
   "filters: documents are parsed without a sandbox"
 
 /* Enters the sandbox; returns the layers of the kernel that are active. */

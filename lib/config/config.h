@@ -62,10 +62,10 @@ extern const char *const dx_algorithm_names[DX_ALG_COUNT];
   X(DX_TOKEN_KEY, "key", TokenKeyFile, token_key_file, KEY_PATH, "path",     \
     "The key that signs tokens: a secret for HS algorithms, a private key "  \
     "in PEM format for the others.",                                         \
-    0, "check TokenAlgorithm, TokenKeyFile, TokenKeyID and TokenClaim",      \
+    0, "check TokenAlgorithm, TokenKeyFile, TokenKeyID, and TokenClaim",     \
     token_read_key)                                                          \
   X(DX_TOKEN_FILE, "file", TokenFile, token_file, KEY_PATH, "path",          \
-    "File that contains the token; read again when it changes.",             \
+    "File that contains the token; it is read for each call.",               \
     0, "check the token in TokenFile",                                       \
     token_read_file)                                                         \
   X(DX_TOKEN_COMMAND, "command", TokenCommand, token_command, COMMAND,       \

@@ -107,7 +107,7 @@ static enum dx_code not_understood(struct dx_err *err)
 {
   return dx_fail(err, DX_E_RESPONSE, 0,
                  "docextractd's response is not understood; it may be of "
-                 "another version");
+                 "another version: restart docextractd");
 }
 
 enum dx_code dx_message_outcome(const struct dx_message *message,

@@ -54,14 +54,14 @@ static const char *bundle_check(const struct dx_entry *entry)
   if (!dx_utf8_is_plain(entry->type) || !dx_utf8_is_plain(entry->origin) ||
       !dx_utf8_is_plain(entry->reason_text) || !dx_utf8_is_plain(entry->name) ||
       strchr(entry->name, '/') != NULL)
-    return "text that is not plain";
+    return "a character that is not permitted";
   if (entry->kind == DX_KIND_MISSING)
-    return "a kind that bundles do not contain";
+    return "an unknown kind";
   if (entry->kind != DX_KIND_DOCUMENT) {
     if (entry->length != 0)
-      return "bytes where none belong";
+      return "unexpected bytes";
     if ((entry->kind == DX_KIND_REFUSED) != (entry->reason != DX_REASON_NONE))
-      return "a reason and a kind that do not match";
+      return "a reason that does not match its kind";
     return NULL;
   }
   if (strcmp(entry->type, DX_MIME_PDF) != 0 &&

@@ -793,7 +793,7 @@ dx purge --dry-run "$key"
 is 'purge JOB: would remove a canceled job' "$rc $out $(job_dir "$key")" \
   "0 Would remove job $key $spool/finished/$key"
 dx purge --older-than 1h "$key"
-has 'purge JOB: not one that is too recent' "$rc $err" '^65 .*too recent$'
+has 'purge JOB: not one that is too recent' "$rc $err" '^65 .*is not older than --older-than'
 dx purge "$key" chart-12
 is 'purge JOB: removes them' "$rc $(grep -c '^Removed job' <<< "$out")" '0 2'
 is 'purge JOB: and no result' "$(job_dir "$key")$(job_dir "$printed") $(mrns)" \

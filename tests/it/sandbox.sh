@@ -39,7 +39,7 @@ is 'its values are there' "$(patients)" 'Ahrens Ann 1'
 hasnt 'the user who printed gets no message about it' \
   "$(job_message "$first")$(queue_state chart)" Sandbox
 has 'the log reports that there is no sandbox' "$(job_log "$first")" \
-  'Sandbox optional.* is set, and the kernel does not offer seccomp'
+  'Sandbox optional.* is set, and the kernel does not support seccomp'
 stop_cupsd
 
 # --- a converter that never ends -----------------------------------------------

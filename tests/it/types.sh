@@ -132,7 +132,7 @@ for f in webp heic; do
     'a type that cannot be printed here; print it as a PDF' "$dir/scan.$f"
   has "a file of a type unknown to CUPS, $f: the log has the types" \
     "$(job_log "$job")" \
-    'print PDF, PostScript, text, JPEG, PNG, TIFF, GIF, BMP or PNM files'
+    'print PDF, PostScript, text, JPEG, PNG, TIFF, GIF, BMP, or PNM files'
 done
 
 # --- what a client declares --------------------------------------------------
