@@ -34,52 +34,23 @@ struct control {
 
 /* ---- clients ---- */
 
-/* Ends the communication. control_turn() removes the client; the shutdown wakes
- * it. */
-static void give_up(struct client *client)
+/* The shutdown wakes control_turn(), which removes the client. */
+void client_close(struct client *client)
 {
   client->is_gone = true;
   (void)shutdown(client->channel.fd, SHUT_RDWR);
-}
-
-/* After something was sent. */
-static void settle(struct client *client)
-{
-  bool wanted = dx_channel_is_behind(&client->channel);
-  struct epoll_event event = {.events =
-                                  EPOLLIN | (wanted ? (uint32_t)EPOLLOUT : 0),
-                              .data.ptr = client};
-
-  if (client->is_gone)
-    return;
-  if ((client->is_closing && !wanted) ||
-      (wanted != client->is_watched_for_writing &&
-       epoll_ctl(client->control->epoll_fd, EPOLL_CTL_MOD, client->channel.fd,
-                 &event) < 0))
-    give_up(client);
-  client->is_watched_for_writing = wanted;
 }
 
 void control_send(struct client *client, const char *format, ...)
 {
   va_list args;
 
-  if (client->is_closing || client->is_gone)
+  if (client->is_gone)
     return;
   va_start(args, format);
   if (dx_channel_send_list(&client->channel, NULL, format, args) != DX_OK)
-    give_up(client);
+    client_close(client);
   va_end(args);
-  settle(client);
-}
-
-void client_close(struct client *client)
-{
-  if (client->is_closing || client->is_gone)
-    return;
-  client->is_closing = true;
-  client->until_ms = dx_monotonic_ms() + DX_CHANNEL_FIRST_MS;
-  settle(client);
 }
 
 size_t control_clients(const struct control *control)
@@ -98,8 +69,7 @@ static void read_lines(struct client *client)
   size_t left = DX_CHANNEL_LINE_BYTES;
   enum dx_code code = DX_OK;
 
-  while (code == DX_OK && left-- > 0 && !client->is_closing &&
-         !client->is_gone) {
+  while (code == DX_OK && left-- > 0 && !client->is_gone) {
     code = dx_channel_read(&client->channel, &message, NULL);
     if (code == DX_OK && message.verb >= DX_VERB_NOTE)
       code = DX_E_RESPONSE;
@@ -108,29 +78,11 @@ static void read_lines(struct client *client)
       control->ops.message(control->ops.ctx, client, &message);
     }
   }
-  if (code == DX_E_NET) {
-    give_up(client);
-  } else if (code == DX_E_RESPONSE) {
+  if (code == DX_E_RESPONSE)
     control_send(client, "error %s not a line of the control socket",
                  dx_code_name(DX_E_ARG));
+  if (code == DX_E_NET || code == DX_E_RESPONSE)
     client_close(client);
-  }
-}
-
-/* A client that is closing is not read: EPOLLHUP shows that it is gone. */
-static void serve(struct client *client, uint32_t events)
-{
-  if (client->is_gone) { /* it would be returned until it is removed */
-    (void)epoll_ctl(client->control->epoll_fd, EPOLL_CTL_DEL,
-                    client->channel.fd, NULL);
-    return;
-  }
-  dx_channel_flush(&client->channel);
-  if (client->is_closing && (events & (EPOLLHUP | EPOLLERR)) != 0)
-    give_up(client);
-  else if (!client->is_closing)
-    read_lines(client);
-  settle(client);
 }
 
 /* ---- accepting ---- */
@@ -198,7 +150,8 @@ int control_fd(const struct control *control)
   return control->epoll_fd;
 }
 
-/* Removes clients that are gone or have timed out, or all. */
+/* Removes clients that are gone or have timed out, or all; sends to the others
+ * what their sockets did not accept before. */
 static void end_clients(struct control *control, bool all)
 {
   struct client **at = &control->clients, *client;
@@ -206,6 +159,7 @@ static void end_clients(struct control *control, bool all)
 
   while ((client = *at) != NULL) {
     if (!all && !client->is_gone && client->until_ms > now) {
+      dx_channel_flush(&client->channel);
       at = &client->next;
       continue;
     }
@@ -230,7 +184,7 @@ void control_turn(struct control *control)
     if (event.data.ptr == control)
       control->is_waited_for = true;
     else
-      serve(event.data.ptr, event.events);
+      read_lines(event.data.ptr);
   accept_clients(control);
   end_clients(control, false);
 }

@@ -41,9 +41,7 @@ struct client {
   struct client *next;
   struct dx_channel channel;
   int64_t until_ms; /* deadline, monotonic; INT64_MAX: none */
-  bool is_closing;  /* disconnect when everything is sent */
   bool is_gone;     /* to be removed by this or the next turn */
-  bool is_watched_for_writing;
 };
 
 /* Only control_turn() calls these; control_free() also calls `closed`. */
@@ -70,13 +68,14 @@ void control_free(struct control **control);
 int control_fd(const struct control *control);
 void control_turn(struct control *control);
 
-/* Like dx_channel_send(). Sends nothing to a client that is closing or gone.
- * May be called at any time, and calls nothing back. */
+/* Like dx_channel_send(). Sends nothing to a client that is gone. May be called
+ * at any time, and calls nothing back. */
 void control_send(struct client *client, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Delivers no more messages of the client. A later control_turn() disconnects
- * it when everything is sent, or after DX_CHANNEL_FIRST_MS. */
+/* Delivers no more messages of the client, and disconnects it. It receives the
+ * lines that its socket has accepted; if it was behind, it lacks the last ones,
+ * and connects again. */
 void client_close(struct client *client);
 
 /* The number of connected clients. */

@@ -302,7 +302,6 @@ static void delayed_reader_gets_everything(void **state)
   say(control, channel.fd, "seen\n", 5);
   for (i = 0; i < 12000; i++)
     control_send(seen.last, "may %010d", i);
-  client_close(seen.last);
   for (i = 0; i < 12000; i++) {
     if (dx_channel_read(&channel, &message, &err) == DX_E_NOT_YET) {
       control_turn(control);
@@ -310,9 +309,35 @@ static void delayed_reader_gets_everything(void **state)
     }
     assert_true(dx_message_number(&message, 0, &number) && number == i);
   }
-  control_turn(control);
+  client_close(seen.last);
   control_turn(control);
   assert_int_equal(dx_channel_read(&channel, &message, &err), DX_E_NET);
+  dx_channel_close(&channel);
+  control_free(&control);
+}
+
+/* It does not delay the end, and can connect again. */
+static void closed_client_that_is_behind_lacks_the_last_lines(void **state)
+{
+  struct control *control = serve();
+  struct dx_channel channel = DX_CHANNEL_NONE;
+  struct dx_message message;
+  int64_t number;
+  int i;
+
+  (void)state;
+  channel.fd = dial_and_hear(control);
+  say(control, channel.fd, "seen\n", 5);
+  for (i = 0; i < 12000; i++)
+    control_send(seen.last, "may %010d", i);
+  client_close(seen.last);
+  control_send(seen.last, "gone");
+  control_turn(control);
+  assert_int_equal(control_clients(control), 0);
+  for (i = 0; dx_channel_read(&channel, &message, &err) == DX_OK; i++)
+    assert_true(dx_message_number(&message, 0, &number) && number == i);
+  assert_int_equal(err.code, DX_E_NET);
+  assert_in_range(i, 1, 11999);
   dx_channel_close(&channel);
   control_free(&control);
 }
@@ -905,6 +930,7 @@ int main(int argc, char **argv)
       IN_A_SPOOL(closed_client_gets_all_sent_lines),
       IN_A_SPOOL(slow_reader_is_disconnected_with_little_memory),
       IN_A_SPOOL(delayed_reader_gets_everything),
+      IN_A_SPOOL(closed_client_that_is_behind_lacks_the_last_lines),
       IN_A_SPOOL(silent_client_is_disconnected),
       IN_A_SPOOL(thousand_clients_are_served),
       IN_A_SPOOL(too_many_clients_are_rejected),
