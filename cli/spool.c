@@ -57,7 +57,7 @@ enum dx_code cli_each_job(struct cli *cli, dx_spool_visit *each, void *ctx,
   FILE *in;
 
   if (!cli->asks)
-    return dx_spool_each(&cli->spool, DX_SPOOL_NEW, each, ctx, err);
+    return dx_spool_each(&cli->spool, DX_SPOOL_RECEIVED, each, ctx, err);
   dx_json_free(&cli->jobs);
   cli->jobs = dx_json_array();
   if (cli->jobs == NULL)

@@ -122,7 +122,7 @@ static enum dx_code count_spool(struct round *r, struct dx_err *err)
   static const char *const unfinished[] = {"jobs", "received", "incoming",
                                            "damaged"};
   enum dx_code code =
-      dx_spool_each(r->spool, DX_SPOOL_NEW, count_stored, r, err);
+      dx_spool_each(r->spool, DX_SPOOL_RECEIVED, count_stored, r, err);
   size_t i;
 
   r->damaged += (int64_t)dx_spool_count_damaged(r->spool);

@@ -625,15 +625,12 @@ static int compare_runs(const void *a, const void *b)
 char *dx_spool_names(struct dx_spool *spool, enum dx_spool_part part,
                      struct dx_err *err)
 {
-  static const char *const parents[] = {[DX_SPOOL_JOBS] = "jobs",
-                                        [DX_SPOOL_FINISHED] = "finished",
-                                        [DX_SPOOL_RECEIVED] = "received",
-                                        [DX_SPOOL_NEW] = "received"};
-  bool has_receipts = part == DX_SPOOL_RECEIVED || part == DX_SPOOL_NEW;
+  static const char *const parents[] = {[DX_SPOOL_RECEIVED] = "received",
+                                        [DX_SPOOL_JOBS] = "jobs",
+                                        [DX_SPOOL_FINISHED] = "finished"};
+  bool has_receipts = part == DX_SPOOL_RECEIVED;
   char *names = dx_fs_names(spool->dirfd, parents[part],
                             has_receipts ? dx_is_receipt_name : dx_is_key, err);
-  char key[DX_KEY_BYTES], *to = names;
-  const char *name = names;
   size_t count = 0;
 
   if (names == NULL || !has_receipts)
@@ -641,17 +638,17 @@ char *dx_spool_names(struct dx_spool *spool, enum dx_spool_part part,
   while (names[count * DX_RECEIPT_BYTES] != '\0')
     count++;
   qsort(names, count, DX_RECEIPT_BYTES, compare_runs);
-  if (part == DX_SPOOL_RECEIVED)
-    return names;
-  for (; *name != '\0'; name += DX_RECEIPT_BYTES) {
-    (void)snprintf(key, sizeof(key), "%.*s", DX_KEY_BYTES - 1, name);
-    if (is_in(spool, "jobs", key))
-      continue;
-    memmove(to, name, DX_RECEIPT_BYTES);
-    to += DX_RECEIPT_BYTES;
-  }
-  *to = '\0';
   return names;
+}
+
+/* True for a receipt whose job is in jobs/. */
+static bool is_of_job(struct dx_spool *spool, enum dx_spool_part part,
+                      const char *name)
+{
+  char key[DX_KEY_BYTES];
+
+  (void)snprintf(key, sizeof(key), "%s", name);
+  return part == DX_SPOOL_RECEIVED && is_in(spool, "jobs", key);
 }
 
 enum dx_code dx_spool_each(struct dx_spool *spool, enum dx_spool_part first,
@@ -667,7 +664,8 @@ enum dx_code dx_spool_each(struct dx_spool *spool, enum dx_spool_part first,
     code = names != NULL ? DX_OK : err->code;
     for (name = names; name != NULL && code == DX_OK && *name != '\0';
          name = dx_next_name(name))
-      code = each(ctx, part, name);
+      if (!is_of_job(spool, part, name))
+        code = each(ctx, part, name);
     free(names);
   }
   return code;

@@ -82,8 +82,6 @@ void dx_spool_discard(struct dx_spool *spool, struct dx_job **job);
 enum dx_spool_part {
   DX_SPOOL_RECEIVED, /* the names KEY.RUN of all receipts, oldest first, so that
                         the newest run of a print job takes over its job */
-  DX_SPOOL_NEW,      /* of those whose key is not in jobs/: a reader shows them
-                        as stored */
   DX_SPOOL_JOBS,     /* the keys below jobs/ */
   DX_SPOOL_FINISHED  /* the keys below finished/ */
 };
@@ -93,9 +91,10 @@ enum dx_spool_part {
 char *dx_spool_names(struct dx_spool *spool, enum dx_spool_part part,
                      struct dx_err *err);
 
-/* Calls `each` for every name in the parts from `first` on, in the order in
- * which jobs move: none is missed, but one may be repeated. Ends with the first
- * code of `each` that is not DX_OK; `each` reports its own errors. */
+/* Calls `each` for every name in the parts from `first` on, but for no receipt
+ * whose key is in jobs/, in the order in which jobs move: none is missed, but
+ * one may be repeated. Ends with the first code of `each` that is not DX_OK;
+ * `each` reports its own errors. */
 typedef enum dx_code dx_spool_visit(void *ctx, enum dx_spool_part part,
                                     const char *name);
 enum dx_code dx_spool_each(struct dx_spool *spool, enum dx_spool_part first,
