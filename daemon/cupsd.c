@@ -15,7 +15,6 @@
 #include "lib/base/policy.h"
 #include "lib/spool/spool.h"
 
-#define CALLS_MAX 4          /* at once; cupsd processes them one by one */
 #define ACTIVE_VALID_MS 5000 /* jobs that are not over */
 #define ALL_VALID_MS 60000   /* all jobs, for one sweep */
 #define JOBS_MAX 200000      /* upper bound of a list */
@@ -236,7 +235,7 @@ static void evaluate(struct question *q)
   }
 }
 
-static void start_line(struct cupsd *cupsd);
+static void start_next(struct cupsd *cupsd);
 
 static void on_queue(void *ctx, const struct dx_http_response *response)
 {
@@ -250,7 +249,7 @@ static void on_queue(void *ctx, const struct dx_http_response *response)
     evaluate(q);
   else
     set_answer(q, DX_ANSWER_NONE);
-  start_line(q->cupsd);
+  start_next(q->cupsd);
 }
 
 static void on_job(void *ctx, const struct dx_http_response *response)
@@ -261,7 +260,6 @@ static void on_job(void *ctx, const struct dx_http_response *response)
   char key[DX_KEY_BYTES];
 
   q->call = NULL;
-  cupsd->is_silent = response->err.code != DX_OK;
   if (response->status == HTTP_UNAUTHORIZED ||
       response->status == HTTP_FORBIDDEN)
     q->job.answer = DX_ANSWER_HIDDEN;
@@ -283,21 +281,22 @@ static void on_job(void *ctx, const struct dx_http_response *response)
   else if (!cupsd_post(cupsd, dx_queues_request(q->job.queue, &bytes), &bytes,
                        q->until_ms - dx_monotonic_ms(), on_queue, q, &q->call))
     set_answer(q, DX_ANSWER_NONE);
-  start_line(cupsd);
+  start_next(cupsd);
 }
 
-/* Starts as many of the waiting queries as may be in progress. */
-static void start_line(struct cupsd *cupsd)
+/* Starts the next waiting query, unless one is in progress: cupsd processes
+ * them one by one, and may not respond. */
+static void start_next(struct cupsd *cupsd)
 {
-  size_t calls = 0;
   struct question *q;
 
   TAILQ_FOREACH (q, &cupsd->questions, link)
-    calls += q->step == ASKS;
+    if (q->step == ASKS)
+      return;
   TAILQ_FOREACH (q, &cupsd->questions, link) {
     struct dx_buf bytes = {0};
 
-    if (q->step != IN_LINE || calls >= (cupsd->is_silent ? 1 : CALLS_MAX))
+    if (q->step != IN_LINE)
       continue;
     q->job = (struct dx_print_job){.answer = DX_ANSWER_NONE};
     q->place = DX_PLACE_SAME;
@@ -308,9 +307,8 @@ static void start_line(struct cupsd *cupsd)
             cupsd,
             dx_print_job_request(q->about->cups_id, q->about->user, &bytes),
             &bytes, DX_ASK_CUPSD_MS, on_job, q, &q->call))
-      calls++;
-    else
-      set_answer(q, DX_ANSWER_NONE);
+      return;
+    set_answer(q, DX_ANSWER_NONE);
   }
 }
 
@@ -325,7 +323,7 @@ void cupsd_forget(struct question *q)
   TAILQ_REMOVE(&cupsd->questions, q, link);
   dx_http_cancel(&q->call);
   *q = (struct question){.cupsd = NULL};
-  start_line(cupsd);
+  start_next(cupsd);
 }
 
 bool cupsd_answer(struct cupsd *cupsd, const struct dx_job *job,
@@ -350,7 +348,7 @@ bool cupsd_answer(struct cupsd *cupsd, const struct dx_job *job,
   if (!is_valid(q->asked_ms, DX_ASK_AGAIN_MS)) {
     q->step = IN_LINE;
     q->asked_ms = dx_monotonic_ms();
-    start_line(cupsd);
+    start_next(cupsd);
   }
   return false;
 }

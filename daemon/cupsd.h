@@ -4,7 +4,7 @@
  * The requests use the dx_http that also calls the service, and progress in
  * dx_http_run().
  *
- * Limits: one query per job at a time, and one per DX_ASK_AGAIN_MS; every
+ * Limits: one query at a time, and for each job one per DX_ASK_AGAIN_MS; every
  * answer arrives within DX_ASK_CUPSD_MS, or is DX_ANSWER_NONE. No titles or
  * user names are logged.
  *
@@ -55,7 +55,6 @@ struct cupsd {
   const struct dx_config *config;
   TAILQ_HEAD(, question) questions;
   struct cupsd_jobs active, all; /* jobs that are not over; all */
-  bool is_silent; /* the last query had no response: one at a time */
 };
 
 /* A query about one job, and its last answer; only cupsd.c uses its members.
