@@ -306,7 +306,7 @@ static enum dx_code start(struct daemon *d, struct dx_config *config,
              "<Service %s>: 'Sandbox optional' is set: without seccomp in the "
              "kernel, documents are parsed without a sandbox",
              config->services[i].name);
-  status_start(&d->status, config->status_socket, d->held.dir, d->config_path);
+  status_start(&d->status, config);
   return manager_start(&d->manager, config, err);
 }
 
@@ -397,8 +397,8 @@ static enum dx_code loop(struct daemon *d, struct dx_err *err)
 static void stop(struct daemon *d)
 {
   control_free(&d->control);
-  manager_stop(&d->manager);
   status_stop(&d->status);
+  manager_stop(&d->manager); /* frees the configuration */
   dx_http_free(&d->http);
 }
 

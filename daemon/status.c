@@ -458,29 +458,27 @@ void status_make_dir(void)
 
 static enum dx_code make_socket(struct status *status, struct dx_err *err)
 {
+  const char *path = status->config->status_socket; /* lib/config: it fits */
   struct sockaddr_un address = {.sun_family = AF_UNIX};
-  char path[sizeof(address.sun_path)];
+  char copy[sizeof(address.sun_path)];
   enum dx_code code;
 
-  if (strlen(status->path) >= sizeof(path))
-    return dx_fail(err, DX_E_ARG, 0, "the path of the socket is too long");
-  memcpy(path, status->path, strlen(status->path) + 1);
-  code = dx_fs_make_dir(AT_FDCWD, dirname(path), DIR_MODE, err);
+  memcpy(address.sun_path, path, strlen(path) + 1);
+  memcpy(copy, path, strlen(path) + 1);
+  code = dx_fs_make_dir(AT_FDCWD, dirname(copy), DIR_MODE, err);
   if (code != DX_OK)
     return code;
-  memcpy(address.sun_path, status->path, strlen(status->path) + 1);
   /* Left by a docextractd that was killed. Only sockets are removed. */
-  if (lstat(status->path, &status->st) == 0 && S_ISSOCK(status->st.st_mode))
-    (void)unlink(status->path);
+  if (lstat(path, &status->st) == 0 && S_ISSOCK(status->st.st_mode))
+    (void)unlink(path);
   status->listen_fd =
       socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   if (status->listen_fd < 0 ||
       bind(status->listen_fd, (const struct sockaddr *)&address,
            sizeof(address)) < 0 ||
-      chmod(status->path, SOCKET_MODE) < 0 ||
-      listen(status->listen_fd, BACKLOG) < 0 ||
-      lstat(status->path, &status->st) < 0)
-    return dx_fail_sys(err, errno, "create", status->path);
+      chmod(path, SOCKET_MODE) < 0 || listen(status->listen_fd, BACKLOG) < 0 ||
+      lstat(path, &status->st) < 0)
+    return dx_fail_sys(err, errno, "create", path);
   return DX_OK;
 }
 
@@ -522,8 +520,8 @@ static void start_server(struct status *status)
     begin_server(status->listen_fd, pair[1]);
     server.listen_fd = status->listen_fd;
     server.parent_fd = pair[1];
-    server.config_path = status->config_path;
-    if (dx_spool_open(status->spool_dir, &server.spool, &err) == DX_OK)
+    server.config_path = status->config->path;
+    if (dx_spool_open(status->config->spool_dir, &server.spool, &err) == DX_OK)
       status_serve(&server);
     else
       dx_log(DX_LOG_ERROR, "the status socket: %s: %s", dx_code_name(err.code),
@@ -550,23 +548,20 @@ static void end_server(struct status *status)
 
 /* ---- the interface ---- */
 
-void status_start(struct status *status, const char *path,
-                  const char *spool_dir, const char *config_path)
+void status_start(struct status *status, const struct dx_config *config)
 {
-  struct dx_err err = {0};
+  struct dx_err err;
 
   *status = (struct status)STATUS_NONE;
-  status->spool_dir = spool_dir;
-  status->config_path = config_path;
-  status->path = strdup(path);
-  if (status->path != NULL && make_socket(status, &err) == DX_OK) {
+  status->config = config;
+  if (make_socket(status, &err) == DX_OK) {
     start_server(status);
     return;
   }
   dx_log(DX_LOG_WARNING,
          "%s; there is no status socket, and users cannot query the status of "
          "their print jobs",
-         status->path != NULL ? err.text : "out of memory");
+         err.text);
   if (status->listen_fd >= 0)
     (void)close(status->listen_fd);
   status->listen_fd = -1;
@@ -606,12 +601,10 @@ void status_stop(struct status *status)
     end_server(status);
   if (status->listen_fd >= 0) {
     /* Another docextractd may have replaced the socket. */
-    if (lstat(status->path, &st) == 0 && st.st_dev == status->st.st_dev &&
-        st.st_ino == status->st.st_ino)
-      (void)unlink(status->path);
+    if (lstat(status->config->status_socket, &st) == 0 &&
+        st.st_dev == status->st.st_dev && st.st_ino == status->st.st_ino)
+      (void)unlink(status->config->status_socket);
     (void)close(status->listen_fd);
   }
   status->listen_fd = -1;
-  free(status->path);
-  status->path = NULL;
 }

@@ -16,13 +16,13 @@
 #include <sys/stat.h>
 #include <sys/types.h>
 
+#include "lib/config/config.h"
 #include "lib/spool/job.h"
 
 struct status {
-  const char *spool_dir, *config_path; /* borrowed */
-  char *path;                          /* of the socket */
-  struct stat st;                      /* of the socket */
-  int listen_fd;                       /* -1: no socket */
+  const struct dx_config *config; /* borrowed */
+  struct stat st;                 /* of the socket */
+  int listen_fd;                  /* -1: no socket */
   int fd;           /* readable when the server has exited; -1: not running */
   pid_t pid;        /* of the server */
   int64_t start_ms; /* monotonic: not restarted earlier */
@@ -37,9 +37,8 @@ struct status {
 void status_make_dir(void);
 
 /* Creates the socket, replacing one that was left behind, and starts the
- * server. All strings except `path` must live until status_stop(). */
-void status_start(struct status *status, const char *path,
-                  const char *spool_dir, const char *config_path);
+ * server. The configuration must live until status_stop(). */
+void status_start(struct status *status, const struct dx_config *config);
 
 /* Call it after the journal was written: tells the server if the job has ended
  * since it was loaded, or since the last call. */
