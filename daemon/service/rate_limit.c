@@ -100,8 +100,6 @@ static void block(struct dx_rate_limit *limit, int64_t wait_ms)
 
   if (wait_ms <= 0)
     return;
-  if (wait_ms > DX_RETRY_AFTER_MAX_MS)
-    wait_ms = DX_RETRY_AFTER_MAX_MS;
   until = dx_monotonic_ms() + wait_ms;
   if (until <= limit->pause.until_ms)
     return;

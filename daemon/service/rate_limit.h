@@ -76,8 +76,8 @@ void dx_rate_limit_answered(struct dx_rate_limit *limit, uint64_t call);
 /*
  * The service refused a call that took its slot at slot_ms because there were
  * too many. Cuts the rate, at most once a second, and once for all calls that
- * were in progress. Blocks all calls for retry_after_ms (at most 1 h); if calls
- * before and after a cut were refused, at least for a backoff.
+ * were in progress. Blocks all calls for retry_after_ms; if calls before and
+ * after a cut were refused, at least for a backoff.
  */
 void dx_rate_limit_refused(struct dx_rate_limit *limit, double rate,
                            double slot_ms, int64_t retry_after_ms);

@@ -271,7 +271,7 @@ static void calls_catch_up_a_tenth_of_a_second(void **state)
   assert_int_equal(dx_rate_limit_next_ms(&limit), at + 125);
 }
 
-static void pause_is_not_shortened_and_at_most_an_hour(void **state)
+static void pause_is_not_shortened(void **state)
 {
   struct dx_rate_limit limit = new_limit(8);
   int64_t begin = now_ms;
@@ -283,9 +283,6 @@ static void pause_is_not_shortened_and_at_most_an_hour(void **state)
   assert_int_equal(dx_rate_limit_next_ms(&limit), begin + 20000);
   assert_true(next_call(&limit) >= begin + 20000);
   assert_false(dx_rate_limit_is_blocked(&limit));
-  begin = now_ms;
-  dx_rate_limit_refused(&limit, 8, (double)now_ms, 365LL * 86400000);
-  assert_true(next_call(&limit) <= begin + DX_RETRY_AFTER_MAX_MS + 1);
 }
 
 static void outage_doubles_its_pause_until_it_is_over(void **state)
@@ -510,7 +507,7 @@ int main(void)
       WITH_DIRECTORY(first_call_comes_a_gap_after_the_start),
       WITH_DIRECTORY(each_call_is_followed_by_the_gap_of_its_section),
       WITH_DIRECTORY(calls_catch_up_a_tenth_of_a_second),
-      WITH_DIRECTORY(pause_is_not_shortened_and_at_most_an_hour),
+      WITH_DIRECTORY(pause_is_not_shortened),
       WITH_DIRECTORY(outage_doubles_its_pause_until_it_is_over),
       WITH_DIRECTORY(refused_call_cuts_the_rate_which_grows_again),
       WITH_DIRECTORY(calls_that_were_in_progress_count_once),
