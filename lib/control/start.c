@@ -20,8 +20,7 @@
 #include "lib/base/user.h"
 #include "lib/spool/spool.h"
 
-#define WAIT_FIRST_MS 5 /* between two tries, doubling */
-#define WAIT_MAX_MS 200
+#define WAIT_MS 20          /* between two tries */
 #define START_AGAIN_MS 1000 /* the previous one may have found it locked */
 
 /* ---- permission to start it ---- */
@@ -110,7 +109,7 @@ enum dx_code dx_docextractd_connect(const struct dx_config *config,
                                     struct dx_err *err)
 {
   int64_t until_ms = dx_monotonic_ms() + DX_START_MS, start_ms = 0;
-  int dirfd, wait = WAIT_FIRST_MS;
+  int dirfd;
   enum dx_code code;
 
   *ret_channel = (struct dx_channel)DX_CHANNEL_NONE;
@@ -134,8 +133,7 @@ enum dx_code dx_docextractd_connect(const struct dx_config *config,
         break;
       start_ms = dx_monotonic_ms() + START_AGAIN_MS;
     }
-    (void)poll(NULL, 0, wait);
-    wait = 2 * wait < WAIT_MAX_MS ? 2 * wait : WAIT_MAX_MS;
+    (void)poll(NULL, 0, WAIT_MS);
   }
   (void)close(dirfd);
   return code;
