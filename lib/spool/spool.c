@@ -159,17 +159,24 @@ static int64_t age_ms(int dirfd, const char *name)
 
 /* ---- receiving ---- */
 
+/* A new path below incoming/. */
+static void name_incoming(char path[DX_JOB_PATH_BYTES])
+{
+  char random[25];
+
+  dx_random_hex(random, 24);
+  (void)snprintf(path, DX_JOB_PATH_BYTES, "incoming/%s", random);
+}
+
 enum dx_code dx_spool_receive(struct dx_spool *spool, struct dx_job **ret_job,
                               struct dx_err *err)
 {
   struct dx_job *job = dx_job_new();
   enum dx_code code = DX_OK;
-  char random[25];
 
   if (job == NULL)
     return dx_fail_nomem(err);
-  dx_random_hex(random, 24);
-  (void)snprintf(job->path, sizeof(job->path), "incoming/%s", random);
+  name_incoming(job->path);
   job->received_at = dx_wall_ms();
   if (mkdirat(spool->dirfd, job->path, 0700) < 0)
     code = dx_fs_fail(err, errno, "create directory", spool->dirfd, job->path);
@@ -233,13 +240,8 @@ static enum dx_code remove_dir(struct dx_spool *spool, const char *path,
 
   if (strncmp(path, "incoming/", 9) == 0)
     return dx_fs_remove_tree(spool->dirfd, path, err);
-  (void)snprintf(away, sizeof(away), "incoming%s", strchr(path, '/'));
+  name_incoming(away);
   code = dx_fs_rename_dir(spool->dirfd, path, away, err);
-  if (code == DX_E_EXISTS) { /* an earlier removal was interrupted */
-    code = dx_fs_remove_tree(spool->dirfd, away, err);
-    if (code == DX_OK)
-      code = dx_fs_rename_dir(spool->dirfd, path, away, err);
-  }
   if (code == DX_OK)
     code = dx_fs_sync_parent(spool->dirfd, path, err);
   if (code == DX_OK || code == DX_E_UNSYNCED)

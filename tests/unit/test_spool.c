@@ -699,6 +699,7 @@ static void interrupted_removal_does_not_block_another(void **state)
       dx_job_free(&(struct dx_job *){pick_up("DD", false)});
     remove_one();
     assert_int_equal(find(), DX_E_NOT_FOUND);
+    sweep_incoming();
     assert_int_equal(entries("incoming"), 0);
     dx_job_free(&(struct dx_job *){pick_up("DD", false)});
   }
