@@ -4,6 +4,7 @@
  */
 #include "daemon/engine/engine_internal.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -464,8 +465,7 @@ enum dx_code dx_engine_run(struct dx_engine *engine, int64_t timeout_ms,
   bool any;
   size_t i;
 
-  if (wake_count >= DX_HTTP_WAKE_MAX)
-    return dx_fail(err, DX_E_ARG, 0, "too many descriptors to wait for");
+  assert(wake_count < DX_HTTP_WAKE_MAX);
   any = engine_reap(engine); /* jobs ended by the last responses */
   next = engine_run_all(engine);
   any = engine_reap(engine) || any;

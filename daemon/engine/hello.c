@@ -32,7 +32,6 @@ struct hello {
   char detail[256]; /* of a step that succeeded */
   const struct dx_http_response *response; /* valid until the call ends */
   struct dx_err err;                       /* its meaning */
-  int64_t off_ms; /* clock of the service minus ours; 0 if unknown */
   char *greeting;
 };
 
@@ -172,10 +171,12 @@ static enum dx_code step_response(struct hello *h, struct dx_err *err)
 /* False: the difference is small enough. */
 static bool is_clock_off(const struct hello *h, char ret_text[128])
 {
+  int64_t off_ms = h->response->date_ms - dx_wall_ms();
+
   (void)snprintf(
       ret_text, 128, DX_HELLO_CLOCK "%lld s %s that of the service; correct it",
-      (llabs(h->off_ms) + 500) / 1000, h->off_ms > 0 ? "behind" : "ahead of");
-  return llabs(h->off_ms) > DX_CLOCK_SKEW_S * 1000;
+      (llabs(off_ms) + 500) / 1000, off_ms > 0 ? "behind" : "ahead of");
+  return h->response->date_ms >= 0 && llabs(off_ms) > DX_CLOCK_SKEW_S * 1000;
 }
 
 static enum dx_code step_token_accepted(struct hello *h, struct dx_err *err)
@@ -278,8 +279,6 @@ static void hello_done(void *ctx, const struct dx_http_response *response)
   if (response->err.code == DX_E_NOT_SENT)
     return; /* waits for the next slot */
   h->response = response;
-  if (response->date_ms >= 0)
-    h->off_ms = response->date_ms - dx_wall_ms();
   if (dx_read_hello(response, &h->greeting, &h->err) == DX_OK)
     dx_rate_limit_up(limit);
   else if (h->err.code == DX_E_RATE)

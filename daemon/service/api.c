@@ -401,7 +401,6 @@ enum dx_code dx_read_source(const struct dx_http_response *response,
   const struct cJSON *results, *id, *cases;
   struct cJSON *root = NULL;
   const char *word;
-  int i = 0;
 
   memset(ret_source, 0, sizeof(*ret_source));
   if (code != DX_OK)
@@ -410,9 +409,8 @@ enum dx_code dx_read_source(const struct dx_http_response *response,
   id = dx_json_get(results, "id"); /* may be absent */
   cases = dx_json_get(results, "case_ids");
   word = dx_json_string(dx_json_get(results, "status"));
-  while (word != NULL && i < DX_SOURCE_UNKNOWN && strcmp(word, words[i]) != 0)
-    i++;
-  ret_source->status = (enum dx_source_status)i;
+  ret_source->status =
+      (enum dx_source_status)dx_word_index(words, DX_SOURCE_UNKNOWN, word);
   if (!dx_json_int(dx_json_get(results, "expected_file_count"),
                    &ret_source->expected))
     ret_source->expected = -1;

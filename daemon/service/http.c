@@ -3,6 +3,7 @@
  */
 #include "daemon/service/http.h"
 
+#include <assert.h>
 #include <curl/curl.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -519,8 +520,7 @@ enum dx_code dx_http_run(struct dx_http *http, int64_t timeout_ms,
   bool ok;
   size_t i;
 
-  if (wake_count > DX_HTTP_WAKE_MAX)
-    return dx_fail(err, DX_E_ARG, 0, "too many descriptors to wait for");
+  assert(wake_count <= DX_HTTP_WAKE_MAX);
   for (i = 0; i < wake_count; i++)
     fds[i] = (struct curl_waitfd){.fd = wake[i], .events = CURL_WAIT_POLLIN};
   if (timeout_ms > INT32_MAX)

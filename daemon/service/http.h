@@ -106,7 +106,7 @@ void dx_http_cancel(struct dx_http_call **call);
 /*
  * Processes all requests, calls `done` for those that have ended, and waits at
  * most timeout_ms until there is something to do or one of the wake_count
- * descriptors in `wake` is readable. E_NOMEM; E_ARG for too many descriptors.
+ * descriptors in `wake` is readable. E_NOMEM.
  */
 enum dx_code dx_http_run(struct dx_http *http, int64_t timeout_ms,
                          const int *wake, size_t wake_count,

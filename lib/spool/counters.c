@@ -13,7 +13,6 @@
 #define DX_HISTORY_LATE_MS 5000 /* to collect changes of the counters */
 
 #define COUNTS_VERSION "docextract-counts 2\n"
-#define NUMBERS (sizeof(struct dx_counts) / sizeof(int64_t))
 
 /* ---- the file ---- */
 
@@ -26,17 +25,16 @@ static void name_file(const char *service, char name[DX_HISTORY_NAME_BYTES])
 void dx_counts_read(int history_dirfd, const char *service,
                     struct dx_counts *ret_counts)
 {
+  const int64_t *number = (const int64_t *)ret_counts;
+  const int64_t *end = (const int64_t *)(ret_counts + 1);
   char name[DX_HISTORY_NAME_BYTES];
-  int64_t numbers[NUMBERS];
-  size_t i;
 
   name_file(service, name);
-  (void)dx_history_read(history_dirfd, name, COUNTS_VERSION, numbers,
-                        sizeof(numbers));
-  for (i = 0; i < NUMBERS; i++)
-    if (numbers[i] < 0 || numbers[i] > INT64_MAX / 2)
-      memset(numbers, 0, sizeof(numbers));
-  memcpy(ret_counts, numbers, sizeof(numbers));
+  (void)dx_history_read(history_dirfd, name, COUNTS_VERSION, ret_counts,
+                        sizeof(*ret_counts));
+  for (; number < end; number++)
+    if (*number < 0 || *number > INT64_MAX / 2)
+      memset(ret_counts, 0, sizeof(*ret_counts));
 }
 
 /* ---- counting ---- */
