@@ -88,7 +88,7 @@ struct call {
   int fd;              /* PUT: of the file; -1: none */
   struct dx_temp sink; /* get extract only, like the rest */
   struct dx_sha256 *sha;
-  int64_t bytes, room; /* of the result: received, and permitted */
+  int64_t bytes; /* of the result, received */
 };
 
 /* The progress of a submission in this process; times are monotonic. Each

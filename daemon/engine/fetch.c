@@ -20,25 +20,20 @@ struct dx_case *engine_next_case(struct dx_submission *sub)
   return best;
 }
 
-/* The bytes that may be added to the stored results of the job. */
-static int64_t fetch_room(const struct dx_job *job)
+/* Limits the size of this result and of those that are stored. */
+static enum dx_code fetch_check_total(const struct call *call,
+                                      struct dx_err *err)
 {
-  int64_t room = DX_RESULTS_MAX_BYTES;
+  const struct dx_job *job = call->sub->job;
+  char size[DX_SIZE_TEXT_BYTES];
+  int64_t total = call->bytes;
   size_t i, k;
 
   for (i = 0; i < job->submission_count; i++)
     for (k = 0; k < job->submissions[i].case_count; k++)
       if (job->submissions[i].cases[k].state != DX_CASE_WAITING)
-        room -= job->submissions[i].cases[k].bytes;
-  return room;
-}
-
-static enum dx_code fetch_check_room(const struct call *call,
-                                     struct dx_err *err)
-{
-  char size[DX_SIZE_TEXT_BYTES];
-
-  if (call->bytes <= call->room)
+        total += job->submissions[i].cases[k].bytes;
+  if (total <= DX_RESULTS_MAX_BYTES)
     return DX_OK;
   return dx_fail(err, DX_E_RESPONSE, 0,
                  "the results of the job are larger than %s in all",
@@ -59,9 +54,7 @@ static enum dx_code fetch_take_piece(void *arg, const char *bytes, size_t len,
     return dx_fail(err, DX_E_RESPONSE, 0,
                    "the result is larger than MaxResultSize (%s)",
                    dx_size_text(most, size));
-  code = fetch_check_room(call, err);
-  if (code == DX_OK)
-    code = dx_fs_write_all(call->sink.fd, bytes, len, "result", err);
+  code = dx_fs_write_all(call->sink.fd, bytes, len, "result", err);
   if (code == DX_OK)
     dx_sha256_add(call->sha, bytes, len);
   return code;
@@ -97,9 +90,8 @@ static enum dx_code fetch_done(struct call *call)
   bool is_empty;
   enum dx_code code = dx_judge(DX_CALL_EXTRACT, call->response, &err);
 
-  call->room = fetch_room(sub->job); /* others may have been stored meanwhile */
   if (code == DX_OK)
-    code = fetch_check_room(call, &err);
+    code = fetch_check_total(call, &err);
   if (code == DX_OK)
     code = fetch_check(call, c->id, &is_empty, &err);
   if (code == DX_OK) /* the journal write that follows fsyncs the directory */
@@ -125,7 +117,6 @@ static enum dx_code fetch_start(struct call *call, struct dx_err *err)
   char name[DX_FILE_NAME_BYTES];
   enum dx_code code = dx_fs_check_free(dirfd, err);
 
-  call->room = fetch_room(sub->job);
   dx_result_file(sub, call->item, name);
   call->sha = dx_sha256_new();
   if (call->sha == NULL)
