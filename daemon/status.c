@@ -36,9 +36,8 @@
 #include "lib/spool/results.h"
 #include "lib/spool/sentence.h"
 
-#define DX_STATUS_CLIENTS_MAX 256      /* connections, of all users, */
-#define DX_STATUS_USER_CLIENTS_MAX 16  /* and of one that is not root */
-#define DX_STATUS_BACKLOG_BYTES 262144 /* not read by a client that watches */
+#define DX_STATUS_CLIENTS_MAX 256     /* connections, of all users, */
+#define DX_STATUS_USER_CLIENTS_MAX 16 /* and of one that is not root */
 
 #define DIR_MODE 0755       /* all users can reach the socket, */
 #define SOCKET_MODE 0666    /* and connect to it */
@@ -321,7 +320,6 @@ static _Noreturn void serve_client(struct client *client,
                                    const struct ucred *peer)
 {
   const struct timeval limit = {.tv_sec = DX_STATUS_REPLY_MS / 1000};
-  const int backlog = DX_STATUS_BACKLOG_BYTES;
   static enum dx_code (*const responses[])(struct client *, struct dx_err *) = {
       [DX_STATUS_JOBS] = put_jobs,
       [DX_STATUS_SHOW] = put_result,
@@ -338,8 +336,6 @@ static _Noreturn void serve_client(struct client *client,
   for (i = 0; i < server->count; i++)
     (void)close(server->clients[i].fd); /* else the other ends stay open */
   (void)setsockopt(client->fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit));
-  (void)setsockopt(client->fd, SOL_SOCKET, SO_SNDBUF, &backlog,
-                   sizeof(backlog));
   /* Exits if the user database does not respond, or the request does not
    * arrive, in time. */
   (void)alarm(DX_STATUS_REQUEST_MS / 1000);
