@@ -269,7 +269,6 @@ enum dx_code backend_attend(struct backend *b, struct dx_err *err)
 {
   struct attend a = {.b = b, .channel = DX_CHANNEL_NONE, .here = true};
 
-  b->attended = true;
   status_say("INFO", "%s", DX_SAY_HERE);
   while (!a.over && !term_came())
     take_turn(&a);

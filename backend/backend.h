@@ -38,7 +38,6 @@ struct backend {
   bool silent;      /* timed out without data: no EOF will come */
   char *cupsd_name; /* the cupsd that started this run; NULL: none */
   /* the outcome of the job that was stored */
-  bool attended;
   bool left;        /* docextractd continues it; durable */
   bool sent;        /* it was uploaded when it was left */
   bool overdue;     /* it was left because of ProcessingLimit */

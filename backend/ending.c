@@ -38,7 +38,7 @@ static int status_of(const struct backend *b, enum dx_code code)
   if ((code == DX_E_DOCUMENT || code == DX_E_MISSING ||
        code == DX_E_TOO_MANY) &&
       b->conf != NULL && b->conf->on_document_error == DX_ON_ERROR_CANCEL &&
-      (!b->attended ||
+      (b->job == NULL || /* else it has no submissions until it is stored */
        dx_job_count(b->job, DX_ST_REFUSED) == b->job->submission_count))
     return CUPS_BACKEND_CANCEL;
   return exit_status[dx_class_of(code)];
