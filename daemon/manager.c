@@ -106,7 +106,6 @@ static void manager_settle(struct manager *manager, struct managed *managed)
  * a user may look for them. */
 static void manager_end(struct manager *manager, struct managed *managed)
 {
-  managed->is_over = true;
   manager_settle(manager, managed);
   attend_over(manager, managed);
 }
@@ -118,8 +117,6 @@ static void on_ended(void *ctx, struct dx_job *job)
   size_t i, cases = 0;
   struct dx_err err;
 
-  if (managed->is_over) /* before it was loaded */
-    return;
   for (i = 0; i < job->submission_count; i++)
     cases += job->submissions[i].case_count;
   if (dx_job_outcome(job, &err) == DX_OK)
@@ -175,7 +172,7 @@ bool manager_drive(struct manager *manager, struct managed *managed)
   for (i = 0; is_over && i < job->submission_count; i++)
     is_over = job->submissions[i].state != DX_ST_REFUSED ||
               job->submissions[i].failed_at != 0;
-  managed->is_over = is_over;
+  managed->job->ended = is_over;
   if (is_over)
     manager_end(manager, managed);
   if (is_over && !dx_job_awaits_hook(job)) {
@@ -411,7 +408,7 @@ void manager_expire(void *ctx, struct dx_job *job)
   dx_job_end(job, DX_EV_EXPIRE);
   if (managed == NULL && manager_take(manager, job, &err) != DX_OK)
     dx_log(DX_LOG_ERROR, "%s: %s", dx_code_name(err.code), err.text);
-  else if (managed != NULL && managed->is_over &&
+  else if (managed != NULL && job->ended &&
            dx_engine_remove(manager->engine, job) == DX_OK)
     (void)manager_drive(manager, managed);
 }

@@ -37,7 +37,6 @@ struct managed {
   struct dx_job *job;
   struct client *attendant; /* NULL: none attends */
   bool is_new;              /* this run sends something */
-  bool is_over;             /* only its OnResult is pending */
   /* permit.c; times are monotonic, 0: none */
   int64_t may_ms;           /* when the attendant was asked */
   int64_t may_number;       /* of that question */

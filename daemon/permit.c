@@ -156,7 +156,7 @@ static bool is_watched(const struct managed *managed)
 {
   const struct dx_print *print = &managed->job->print;
 
-  return !managed->is_over && managed->attendant == NULL &&
+  return !managed->job->ended && managed->attendant == NULL &&
          print->backend != DX_BACKEND_NONE && print->final == DX_FINAL_NONE;
 }
 

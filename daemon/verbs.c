@@ -74,7 +74,7 @@ static void verb_attend(struct client *client, const char *key, const char *run)
   if (code != DX_E_NOT_FOUND)
     return; /* linked, refused, or waiting */
   managed = manager_find(client->manager, key);
-  if (managed == NULL || managed->is_over ||
+  if (managed == NULL || managed->job->ended ||
       !attend_is_of(client, managed->job)) {
     begin_without_receipt(client);
   } else {
@@ -164,7 +164,7 @@ static enum dx_code verb_cancel(struct client *client, const char *key,
   struct manager *manager = client->manager;
   struct managed *managed = find(manager, key);
   /* Over, failed, or unreadable. */
-  bool is_stored = managed == NULL || managed->is_over;
+  bool is_stored = managed == NULL || managed->job->ended;
   char name[DX_RECEIPT_BYTES], print_job[64];
   enum dx_code code = DX_OK;
 
@@ -306,7 +306,7 @@ static enum dx_code verb_retry(struct client *client, const char *key,
 {
   struct manager *manager = client->manager;
   struct managed *managed = find(manager, key);
-  bool is_stored = managed == NULL || managed->is_over;
+  bool is_stored = managed == NULL || managed->job->ended;
   enum dx_code code = DX_E_BUSY;
 
   if (is_stored || managed->attendant == NULL || section[0] != '\0')

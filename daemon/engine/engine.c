@@ -351,7 +351,6 @@ enum dx_code dx_engine_add(struct dx_engine *engine, struct dx_job *job,
       engine_register_lost(sub);
     engine_resume_upload(sub);
   }
-  job->ended = false;
   return DX_OK;
 }
 

@@ -9,9 +9,9 @@
  *
  * Calling sequence: new, add jobs (with a journal), dx_engine_run() repeatedly;
  * `ended` is called for a job when all its submissions are final, or after an
- * internal error, and `released` when OnResult has been run. dx_engine_free()
- * aborts all calls at once, and ends a program of OnResult within a second; the
- * progress is in the journals.
+ * internal error, unless job->ended is set, and `released` when OnResult has
+ * been run. dx_engine_free() aborts all calls at once, and ends a program of
+ * OnResult within a second; the progress is in the journals.
  *
  * `docextract hello` performs the steps of a job in the same process, from the
  * spool to the service, as the same user and with the same network and

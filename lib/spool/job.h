@@ -150,7 +150,7 @@ struct dx_job {
                              job was loaded */
   bool has_hook;          /* its service has OnResult */
   struct dx_err halt;     /* not DX_OK: this process has halted the job */
-  bool ended;             /* the engine has finished it */
+  bool ended;             /* its end was reported: only OnResult is pending */
   struct dx_drive *drive; /* the engine's, while it drives the job */
 };
 
