@@ -43,7 +43,6 @@ static void transfers_update(struct transfers *t, struct dx_transfer_job *job,
       .is_stored = phase >= DX_PRINT_ENDED && transfers_is_stored(t, job->key),
       .now_ms = now_ms,
       .stall_ms = DX_TRANSFER_STALL_MS,
-      .stale_ms = DX_TRANSFER_STALE_MS,
       .timeout_ms =
           t->all.timeout_s > 0 ? t->all.timeout_s * INT64_C(1000) : INT64_MAX};
 

@@ -47,7 +47,7 @@ static bool was_watched(const struct dx_transfer_job *job,
   return facts->phase <= DX_PRINT_ACTIVE && job->phase == DX_PRINT_INCOMING &&
          facts->phase != DX_PRINT_INCOMING && job->documents > 0 &&
          facts->documents == job->documents &&
-         facts->now_ms - job->seen_at_ms < facts->stale_ms &&
+         facts->now_ms - job->seen_at_ms < DX_TRANSFER_STALE_MS &&
          facts->now_ms - job->grew_after_ms >= facts->timeout_ms &&
          facts->now_ms - job->grew_at_ms >= facts->timeout_ms / 2;
 }

@@ -61,7 +61,6 @@ struct dx_transfer_facts {
   bool is_stored;
   int64_t now_ms;
   int64_t stall_ms;   /* DX_TRANSFER_STALL_MS */
-  int64_t stale_ms;   /* DX_TRANSFER_STALE_MS */
   int64_t timeout_ms; /* MultipleOperationTimeout of cupsd */
 };
 

@@ -13,7 +13,6 @@
 
 #define CREATED_MS INT64_C(1000000)
 #define STALL_MS 60000
-#define STALE_MS 300000
 #define TIMEOUT_MS 900000
 
 static struct dx_transfer_job a_job(void)
@@ -32,7 +31,6 @@ static enum dx_transfer sees(struct dx_transfer_job *job, int64_t at_s,
                                           .is_stored = is_stored,
                                           .now_ms = CREATED_MS + at_s * 1000,
                                           .stall_ms = STALL_MS,
-                                          .stale_ms = STALE_MS,
                                           .timeout_ms = TIMEOUT_MS};
   enum dx_transfer before = job->status;
   bool has_changed = dx_transfer_update(job, &facts);
