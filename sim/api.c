@@ -16,7 +16,6 @@
 #include <strings.h>
 
 #define BODY_BYTES_MAX (1u << 20)
-#define DRAIN_BYTES_MAX (64u << 20)
 #define FILES_MAX 1000
 #define NAME_BYTES_MAX 1024u
 #define RATE_MAX 1000
@@ -79,11 +78,10 @@ static void api_begin(struct sim_request *r)
     r->body_stream = open_memstream(&r->body, &r->body_len);
 }
 
-static bool api_receive(struct sim_request *r, const char *data, size_t len)
+static void api_receive(struct sim_request *r, const char *data, size_t len)
 {
   if (r->body_stream != NULL && r->bytes <= BODY_BYTES_MAX)
     (void)fwrite(data, 1, len, r->body_stream);
-  return r->bytes <= DRAIN_BYTES_MAX;
 }
 
 static void api_error(struct sim_response *a, unsigned status)
@@ -96,9 +94,9 @@ static void api_error(struct sim_response *a, unsigned status)
 }
 
 /* Responds with `results`, which it frees, in the envelope. */
-static void api_succeed(const struct sim_request *r, struct sim_response *a,
-                        unsigned status, cJSON *results)
+static void api_succeed(struct sim_request *r, unsigned status, cJSON *results)
 {
+  struct sim_response *a = &r->response;
   cJSON *json = cJSON_CreateObject();
   cJSON *debug;
   char delta[32];
@@ -142,7 +140,7 @@ static size_t api_read_types(const cJSON *files, const char *types[FILES_MAX])
   return n;
 }
 
-static void api_create(struct sim_request *r, struct sim_response *a)
+static void api_create(struct sim_request *r)
 {
   const char *type = sim_request_header(r, "Content-Type");
   const char *types[FILES_MAX];
@@ -152,7 +150,7 @@ static void api_create(struct sim_request *r, struct sim_response *a)
   cJSON *json = NULL, *results, *urls, *url;
 
   if (r->bytes > BODY_BYTES_MAX) {
-    api_error(a, MHD_HTTP_CONTENT_TOO_LARGE);
+    api_error(&r->response, MHD_HTTP_CONTENT_TOO_LARGE);
     return;
   }
   if (r->body_stream != NULL && fflush(r->body_stream) == 0 && type != NULL &&
@@ -161,7 +159,7 @@ static void api_create(struct sim_request *r, struct sim_response *a)
   files = cJSON_GetObjectItemCaseSensitive(json, "files");
   n_files = api_read_types(files, types);
   if (n_files == 0) {
-    api_error(a, MHD_HTTP_BAD_REQUEST);
+    api_error(&r->response, MHD_HTTP_BAD_REQUEST);
   } else {
     sim_store_create(types, n_files, r->source_id);
     r->names = cJSON_CreateArray();
@@ -180,13 +178,14 @@ static void api_create(struct sim_request *r, struct sim_response *a)
       (void)cJSON_AddItemToArray(urls, url);
       (void)cJSON_AddItemToArray(r->names, cJSON_CreateString(name));
     }
-    api_succeed(r, a, MHD_HTTP_CREATED, results);
+    api_succeed(r, MHD_HTTP_CREATED, results);
   }
   cJSON_Delete(json);
 }
 
-static void api_perform(struct sim_request *r, struct sim_response *a)
+static void api_perform(struct sim_request *r)
 {
+  struct sim_response *a = &r->response;
   cJSON *results = NULL;
   unsigned status;
 
@@ -204,19 +203,19 @@ static void api_perform(struct sim_request *r, struct sim_response *a)
   }
   switch (r->call) {
   case SIM_CREATE:
-    api_create(r, a);
+    api_create(r);
     break;
   case SIM_SOURCE:
     results = sim_store_source(r->source_id, r->fault.arg[SIM_ACT_WORD]);
     if (results != NULL)
-      api_succeed(r, a, MHD_HTTP_OK, results);
+      api_succeed(r, MHD_HTTP_OK, results);
     else
       api_error(a, MHD_HTTP_NOT_FOUND);
     break;
   case SIM_EXTRACT:
     status = sim_store_case(r->id, &results, r->source_id);
     if (status == MHD_HTTP_OK)
-      api_succeed(r, a, status, results);
+      api_succeed(r, status, results);
     else
       api_error(a, status);
     break;
@@ -225,7 +224,7 @@ static void api_perform(struct sim_request *r, struct sim_response *a)
     (void)cJSON_AddStringToObject(
         results, "auth_info",
         "Hello, this is docextract-sim, a simulator for trials and tests.");
-    api_succeed(r, a, MHD_HTTP_OK, results);
+    api_succeed(r, MHD_HTTP_OK, results);
     break;
   default:
     api_error(a, r->allow == NULL ? MHD_HTTP_NOT_FOUND

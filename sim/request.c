@@ -91,7 +91,8 @@ static ssize_t response_send_slowly(void *cls, uint64_t pos, char *buf,
                                     size_t max)
 {
   const struct sim_request *r = cls;
-  size_t n = r->sent_len / 2 - (size_t)pos;
+  const char *body = r->response.body;
+  size_t n = strlen(body) / 2 - (size_t)pos;
 
   if (r->fault.arg[SIM_ACT_DRIP] != NULL) {
     request_wait(r, sim_fault_number(&r->fault, SIM_ACT_DRIP), true);
@@ -100,7 +101,7 @@ static ssize_t response_send_slowly(void *cls, uint64_t pos, char *buf,
     return MHD_CONTENT_READER_END_WITH_ERROR;
   }
   n = n < max ? n : max;
-  memcpy(buf, r->sent + pos, n);
+  memcpy(buf, body + pos, n);
   return (ssize_t)n;
 }
 
@@ -121,9 +122,9 @@ static void response_add_header(struct MHD_Response *response, const char *text)
 
 /* Replaces the response of the call, or parts of it, as the script
  * specifies. */
-static void response_apply_fault(const struct sim_request *r,
-                                 struct sim_response *a)
+static void response_apply_fault(struct sim_request *r)
 {
+  struct sim_response *a = &r->response;
   const char *const *arg = r->fault.arg;
   const char *body = arg[SIM_ACT_GARBAGE] != NULL
                          ? "<html><body>Maintenance</body></html>\n"
@@ -157,7 +158,8 @@ static enum MHD_Result request_respond(struct sim_request *r)
   const char *const *arg = r->fault.arg;
   const char *status = arg[SIM_ACT_STATUS] != NULL ? arg[SIM_ACT_STATUS]
                                                    : arg[SIM_ACT_AFTER_STATUS];
-  struct sim_response a = {0};
+  struct sim_response *a = &r->response;
+  size_t len;
   char date[64];
   struct tm tm;
   time_t now;
@@ -169,36 +171,33 @@ static enum MHD_Result request_respond(struct sim_request *r)
   if (arg[SIM_ACT_HANG] != NULL)
     request_wait(r, FOREVER, true);
   if (sim_fault_performs(&r->fault))
-    r->port->perform(r, &a);
-  response_apply_fault(r, &a);
+    r->port->perform(r);
+  response_apply_fault(r);
   if (arg[SIM_ACT_CLOSE] != NULL || arg[SIM_ACT_DROP] != NULL ||
       arg[SIM_ACT_HANG] != NULL) {
-    free(a.body);
     request_log(r, 0);
     return MHD_NO; /* closes the connection */
   }
-  r->sent = a.body;
-  r->sent_len = a.body == NULL ? 0 : strlen(a.body);
-  if (r->sent_len > 0 &&
-      (arg[SIM_ACT_DRIP] != NULL || arg[SIM_ACT_SHORT] != NULL))
-    response = MHD_create_response_from_callback(r->sent_len, 4096,
+  len = a->body == NULL ? 0 : strlen(a->body);
+  if (len > 0 && (arg[SIM_ACT_DRIP] != NULL || arg[SIM_ACT_SHORT] != NULL))
+    response = MHD_create_response_from_callback(len, 4096,
                                                  response_send_slowly, r, NULL);
   else
-    response = MHD_create_response_from_buffer(r->sent_len, r->sent,
-                                               MHD_RESPMEM_PERSISTENT);
+    response =
+        MHD_create_response_from_buffer(len, a->body, MHD_RESPMEM_PERSISTENT);
   response = sim_new(response);
   now = (time_t)sim_server_s();
   (void)strftime(date, sizeof(date), "Date: %a, %d %b %Y %H:%M:%S GMT",
                  gmtime_r(&now, &tm));
   response_add_header(response, date);
-  if (a.type != NULL)
-    (void)MHD_add_response_header(response, "Content-Type", a.type);
-  response_add_header(response, a.header);
+  if (a->type != NULL)
+    (void)MHD_add_response_header(response, "Content-Type", a->type);
+  response_add_header(response, a->header);
   if (status != NULL)
     response_add_header(response, status + strspn(status, "0123456789 "));
   response_add_header(response, arg[SIM_ACT_HEADER]);
-  request_log(r, a.status);
-  result = MHD_queue_response(r->connection, a.status, response);
+  request_log(r, a->status);
+  result = MHD_queue_response(r->connection, a->status, response);
   MHD_destroy_response(response);
   return result;
 }
@@ -222,13 +221,14 @@ enum MHD_Result sim_request_handle(void *cls, struct MHD_Connection *connection,
     r->call = r->port->classify(r, method);
     sim_script_next(r->call, &r->n, &r->fault);
     r->port->begin(r);
-    return r->respond_now ? request_respond(r) : MHD_YES;
+    return MHD_YES;
   }
   if (n == 0)
     return request_respond(r);
   *len = 0;
   r->bytes += n;
-  return r->port->receive(r, data, n) ? MHD_YES : MHD_NO;
+  r->port->receive(r, data, n);
+  return MHD_YES;
 }
 
 void sim_request_completed(void *cls, struct MHD_Connection *connection,
@@ -249,9 +249,8 @@ void sim_request_completed(void *cls, struct MHD_Connection *connection,
     (void)unlink(r->upload.tmp);
   request_log(r, 0); /* if not logged yet: the client disconnected */
   free(r->upload.tmp);
-  free(r->upload.refusal.body);
   free(r->body);
-  free(r->sent);
+  free(r->response.body);
   free(r->fault.script);
   cJSON_Delete(r->names);
   free(r->path);

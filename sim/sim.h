@@ -222,8 +222,8 @@ struct sim_service {
 };
 
 struct sim_response {
-  unsigned status;
-  char *body; /* NULL: none; freed when it is sent */
+  unsigned status; /* 0: not determined yet */
+  char *body;      /* NULL: none; freed when it is sent */
   const char *type;
   const char *header; /* "Name: value", or NULL */
 };
@@ -233,7 +233,6 @@ struct sim_upload {
   int fd;    /* -1: none */
   char *tmp; /* its temporary name; NULL after the rename */
   size_t index;
-  struct sim_response refusal; /* status 0: accepted */
 };
 
 struct sim_request {
@@ -251,23 +250,21 @@ struct sim_request {
   cJSON *names;                 /* create: of the files; NULL: invalid */
   const char *token_error;
   bool over_rate;
-  bool respond_now; /* without waiting for the body */
   bool logged;
   FILE *body_stream; /* create: writes to `body` */
   char *body;
   size_t body_len;
   struct sim_upload upload; /* put */
-  char *sent;               /* the body of the response; or NULL */
-  size_t sent_len;
+  struct sim_response response;
 };
 
 /* The differences between the two ports. */
 struct sim_port {
   enum sim_call (*classify)(struct sim_request *r, const char *method);
   void (*begin)(struct sim_request *r);
-  /* Receives a part of the body; false closes the connection. */
-  bool (*receive)(struct sim_request *r, const char *data, size_t len);
-  void (*perform)(struct sim_request *r, struct sim_response *response);
+  /* Receives a part of the body. */
+  void (*receive)(struct sim_request *r, const char *data, size_t len);
+  void (*perform)(struct sim_request *r);
   /* Creates an error response without details. */
   void (*error)(struct sim_response *response, unsigned status);
 };

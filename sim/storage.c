@@ -14,10 +14,6 @@
 #include <string.h>
 #include <unistd.h>
 
-/* A refused body is read up to this size, so that the client sees the
- * response. */
-#define DRAIN_BYTES_MAX (64u << 20)
-
 /* Worded like the errors of common object storages. */
 static void storage_refuse(struct sim_response *a, unsigned status,
                            const char *code, const char *message)
@@ -62,7 +58,7 @@ static void storage_check_upload(struct sim_request *r)
                             storage_query_value(r, "X-Amz-Signature"));
   const struct sim_file *file;
   char id[SIM_ID_BYTES] = "";
-  struct sim_response *refusal = &r->upload.refusal;
+  struct sim_response *refusal = &r->response;
 
   (void)sscanf(r->path, "/images/%26[^/]/SOURCE_FILES/%*26c_%zu", id,
                &r->upload.index);
@@ -88,69 +84,61 @@ static void storage_check_upload(struct sim_request *r)
 static void storage_fail_upload(struct sim_request *r)
 {
   warn("cannot store an upload");
-  storage_refuse(&r->upload.refusal, MHD_HTTP_INTERNAL_SERVER_ERROR,
-                 "InternalError",
+  storage_refuse(&r->response, MHD_HTTP_INTERNAL_SERVER_ERROR, "InternalError",
                  "We encountered an internal error. Please try again.");
 }
 
 static void storage_begin(struct sim_request *r)
 {
-  const char *text = sim_request_header(r, "Content-Length");
-  uint64_t length = text == NULL ? 0 : strtoull(text, NULL, 10);
   struct sim_upload *u = &r->upload;
 
   if (r->call != SIM_PUT || !sim_fault_performs(&r->fault))
     return;
   storage_check_upload(r);
-  if (u->refusal.status != 0) {
-    r->respond_now =
-        sim_request_header(r, "Expect") != NULL || length > DRAIN_BYTES_MAX;
+  if (r->response.status != 0)
     return;
-  }
   u->tmp = sim_text("%s/.put-XXXXXX", sim_service.data_dir);
   u->fd = mkostemp(u->tmp, O_CLOEXEC);
   if (u->fd < 0)
     storage_fail_upload(r);
 }
 
-static bool storage_receive(struct sim_request *r, const char *data, size_t len)
+/* If the upload is refused, reads the rest of the body, so that the client sees
+ * the response. */
+static void storage_receive(struct sim_request *r, const char *data, size_t len)
 {
-  const struct sim_upload *u = &r->upload;
   ssize_t n;
 
-  if (u->fd < 0) /* faulted or refused: read and discard */
-    return u->refusal.status == 0 || r->bytes <= DRAIN_BYTES_MAX;
-  for (; len > 0 && u->refusal.status == 0; data += n, len -= (size_t)n)
-    if ((n = write(u->fd, data, len)) < 0) {
+  for (; r->upload.fd >= 0 && r->response.status == 0 && len > 0;
+       data += n, len -= (size_t)n)
+    if ((n = write(r->upload.fd, data, len)) < 0) {
       storage_fail_upload(r);
-      break;
+      return;
     }
-  return true;
 }
 
-static void storage_perform(struct sim_request *r, struct sim_response *a)
+static void storage_perform(struct sim_request *r)
 {
   struct sim_upload *u = &r->upload;
   char *path;
 
   if (r->call != SIM_PUT) {
-    storage_refuse(a, MHD_HTTP_METHOD_NOT_ALLOWED, "MethodNotAllowed",
-                   "The specified method is not allowed");
-    a->header = "Allow: PUT";
-    return;
+    storage_refuse(&r->response, MHD_HTTP_METHOD_NOT_ALLOWED,
+                   "MethodNotAllowed", "The specified method is not allowed");
+    r->response.header = "Allow: PUT";
   }
+  if (r->response.status != 0)
+    return;
   path = sim_text(SIM_FILE, sim_service.data_dir, r->source_id, u->index);
-  if (u->refusal.status == 0 && rename(u->tmp, path) != 0) {
+  if (rename(u->tmp, path) != 0) {
     storage_fail_upload(r);
-  } else if (u->refusal.status == 0) {
+  } else {
     free(u->tmp);
     u->tmp = NULL;
     sim_store_file_arrived(r->source_id, u->index);
-    u->refusal.status = MHD_HTTP_OK;
+    r->response.status = MHD_HTTP_OK;
   }
   free(path);
-  *a = u->refusal;
-  u->refusal.body = NULL;
 }
 
 const struct sim_port sim_storage_port = {storage_classify, storage_begin,
