@@ -205,8 +205,8 @@ static void parts_are_translated_in_their_order(void **state)
   says(DX_LANGUAGE_DE,
        "it cannot be sent: no font has the character U+FB0A; "
        "print them again",
-       "es kann nicht gesendet werden – keine Schrift enthält das Zeichen "
-       "U+FB0A; bitte drucken Sie sie noch einmal");
+       "es kann nicht gesendet werden (keine Schrift enthält das Zeichen "
+       "U+FB0A); bitte drucken Sie sie noch einmal");
   says(DX_LANGUAGE_ES, "It was not finished in time, and was deleted",
        "No se terminó a tiempo y se eliminó");
 }
@@ -245,7 +245,7 @@ static void unknown_parts_remain_in_english(void **state)
   } rows[] = {
       {"cannot rename 'x': No space", "cannot rename 'x': No space"},
       {"the disk failed", "the disk failed"},
-      {"it is damaged: something else", "es ist beschädigt – something else"},
+      {"it is damaged: something else", "es ist beschädigt (something else)"},
       {DX_SAY_HERE "; contact your administrator: docextractd is not running; "
                    "start it",
        "Das Dokument ist auf diesem Computer; bitte dem Administrator melden – "
