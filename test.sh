@@ -158,7 +158,7 @@ tests_in() # GLOB...: scripts that are tests by themselves
 # The longest first, so that none of them runs alone at the end; those that use
 # the processor alternate with those that mostly wait.
 longest='long/power long/packages long/faults long/systemd long/walk long/kills
-long/model it/stages build/distcheck it/sigterm hostile/documents it/accepted
+long/model it/stages it/sigterm hostile/documents it/accepted
 it/pages build/unit it/patience crash/faults cli/jobs_test it/orphans
 crash/walk it/rows crash/power hostile/thirty it/auto it/types it/silence
 it/many long/corpus long/fhir cli/cli_test long/hostile it/again cli/status_test
@@ -192,8 +192,7 @@ it/silence it/discovery hostile/secrets'
 quick_tasks()
 {
   {
-    printf 'build tests/build/%s.sh\n' distcheck unit hardening install
-    echo 'sanitized tests/build/unit.sh'
+    printf 'build tests/build/%s.sh\n' unit hardening install
     tests_in tests/*/*.sh | grep -vE "^tests/(bench|build|fuzz|helper|long)/" |
       if in_ci; then grep -vE "$with_programs"; else cat; fi |
       if [ -n "$long" ]; then grep -vE "$with_all_cases"; else cat; fi |
@@ -248,15 +247,12 @@ installed_or_end $build_packages $run_packages $test_packages
 echo "== building ($SECONDS s)"
 copy_tree "$work/src"
 cd "$work/src" || exit 1
-# Both at once, because configure uses only one processor. For reports of
-# sanitizers -g1 is enough, and with -O1 it compiles in half the time; then there
-# are warnings about what cannot happen.
+# Both at once, because configure uses only one processor. The second takes long,
+# and needs nothing of the first.
 task build $limit_s bash tests/build/build.sh "$work/build" &
 one=$!
-task build-sanitized $limit_s bash tests/build/build.sh --inside \
-  "$work/sanitized" --enable-sanitizers CFLAGS='-g1 -O1 -Wno-error' \
-  CXXFLAGS='-g1 -O1 -Wno-error' &
-wait "$one" && wait $! || end # without them the rest makes no sense
+task tests/build/distcheck.sh $limit_s bash tests/build/distcheck.sh &
+wait "$one" || end # without it the rest makes no sense
 
 echo "== testing ($SECONDS s)"
 run_tasks $((9 * cores / 2)) quick_tasks
@@ -268,9 +264,10 @@ if [ -n "$long" ]; then
   ! in_ci || installed_or_end $program_packages
   limit_s=3300 # .ci/run has 90 minutes, and must be able to say what hangs
   echo "== what takes minutes ($SECONDS s)"
+  task build-sanitized $limit_s bash tests/build/build.sh --sanitized \
+    "$work/sanitized" &
   run_tasks 4 calm_tasks
   run_tasks $((7 * cores / 2)) long_tasks
 fi
-task leftovers $limit_s env DX_BUILD="$work/sanitized" \
-  bash tests/build/leftovers.sh
+task leftovers $limit_s env DX_BUILD="$work/build" bash tests/build/leftovers.sh
 end

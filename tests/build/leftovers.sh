@@ -2,7 +2,7 @@
 #
 # leftovers.sh - a build inside the tree, with all its tests, leaves no
 # untracked files, and changes no tracked files. $DX_BUILD is such a tree, made
-# by build.sh --inside.
+# by build.sh.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 . tests/helper/count.sh

@@ -29,7 +29,7 @@ prepare_to_build() # [PACKAGE...]
       util-linux "$@" &&
       as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq build-dep -y \
         --no-install-recommends "$top" > "$dir/build-dep.log" 2>&1
-  ) 9> "$build/apt.lock" || give_up 'everything needed is installed'
+  ) 9< "$build" || give_up 'everything needed is installed'
 }
 
 unpack_source() # VERSION: what `make dist` would pack
