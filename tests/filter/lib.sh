@@ -27,20 +27,28 @@ run() # [FILE]
   tail -c "$(field bytes)" "$dir/out" > "$dir/body"
 }
 
-# Sets `value` to the fields of the header of out. jq takes longer to start than
-# the filter: header has what it found, behind the line that it was given.
+# Sets `value` to the fields of the header of out. jq takes three times as long
+# as the filter: it reads only what has escapes in it, or is not as expected.
+string='"([^"\[:cntrl:]]*)"'
+plain_field='"([a-z0-9_]+)":('$string'|-?[0-9]+|true|false|null)'
 read_header()
 {
-  local line='' known=''
+  local line='' rest
   IFS= read -r line < "$dir/out"
-  [ ! -e "$dir/header" ] || IFS= read -r known < "$dir/header"
-  [ "$known" = "# $line" ] || {
-    echo "# $line"
-    jq -r '"value=(", (to_entries[] | "[\(.key)]=\(.value | @sh)"), ")"' \
-      <<< "${line#DOCEXTRACT-BUNDLE 1 }"
-  } > "$dir/header"
+  line=${line#DOCEXTRACT-BUNDLE 1 }
   declare -gA value=()
-  . "$dir/header"
+  if [[ $line =~ ^\{$plain_field(,$plain_field)*\}$ ]]; then
+    rest=$line
+    while [[ $rest =~ ^[\{,]$plain_field ]]; do
+      value[${BASH_REMATCH[1]}]=${BASH_REMATCH[3]}
+      [[ ${BASH_REMATCH[2]} = \"* ]] ||
+        value[${BASH_REMATCH[1]}]=${BASH_REMATCH[2]}
+      rest=${rest:${#BASH_REMATCH[0]}}
+    done
+  else
+    . <(jq -r '"value=(", (to_entries[] | "[\(.key)]=\(.value | @sh)"), ")"' \
+      <<< "$line")
+  fi
 }
 
 field() # NAME
