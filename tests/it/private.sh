@@ -10,8 +10,7 @@ sed -i 's/requesting-user-name root/requesting-user-name $who/' "$dir/job.test"
 who=ann
 job_attributes() # ID: as $who is told
 {
-  ipptool -tv -d who="$who" "$ipp/jobs/$1" "$dir/job.test" 2> /dev/null |
-    sed '1,/status-code/d'
+  exec ipptool -tv -d who="$who" "$ipp/jobs/$1" "$dir/job.test" 2> /dev/null
 }
 
 # A document is stored, and the service is unavailable. Only the owner gets this

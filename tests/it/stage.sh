@@ -397,28 +397,60 @@ ATTR uri job-uri $uri
 ATTR name requesting-user-name root
 }
 END
-job_attributes() # ID: all of them, as ipptool shows them
+# In a subshell, which becomes ipptool: tests ask again and again.
+job_attributes() # ID
 {
-  ipptool -tv "$ipp/jobs/$1" "$dir/job.test" 2> /dev/null |
-    sed '1,/status-code/d'
+  exec ipptool -tv "$ipp/jobs/$1" "$dir/job.test" 2> /dev/null
 }
 
 # The host of an IPP address may be a socket's path.
 ipp=ipp://$(sed 's,/,%2F,g' <<< "$cups/cups.sock")
 
+# Sets `value`.
+read_job_value() # ID ATTRIBUTE
+{
+  local text
+  text=$(job_attributes "$1")
+  text=${text#*status-code}
+  value=${text#*" $2 ("}
+  if [ "$value" = "$text" ]; then
+    value=
+    return 1
+  fi
+  value=${value#*') = '}
+  value=${value%%$'\n'*}
+}
+
 job_value() # ID ATTRIBUTE
 {
-  job_attributes "$1" | sed -n "s/^ *$2 ([^)]*) = //p"
+  local text
+  text=$(job_attributes "$1")
+  value=
+  [[ ${text#*status-code} =~ $'\n '*"$2"' ('[^\)]*') = '([^$'\n']*) ]] &&
+    value=${BASH_REMATCH[1]}
+}
+
+job_value() # ID ATTRIBUTE
+{
+  local value
+  ! read_job_value "$@" || echo "$value"
 }
 
 job_state() { job_value "$1" job-state; }
 job_message() { job_value "$1" job-printer-state-message; }
 
-job_is() { [[ $(job_state "$1") =~ ^($2)$ ]]; } # ID PATTERN
+job_is() # ID PATTERN
+{
+  local value
+  read_job_value "$1" job-state
+  [[ $value =~ ^($2)$ ]]
+}
 
 all_are_stopped()
 {
-  local queues
-  queues=$(lpstat -p | grep '^printer')
-  [ -n "$queues" ] && ! grep -qv disabled <<< "$queues"
+  local line queues=
+  while IFS= read -r line; do
+    [[ $line != printer* ]] || queues+=${line/*disabled*/d}
+  done < <(exec lpstat -p)
+  [[ $queues =~ ^d+$ ]]
 }
