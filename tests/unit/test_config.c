@@ -573,7 +573,8 @@ static void existing_drop_in_is_sufficient(void **state)
       "130 121 0:50 / /home ro,nosuid - tmpfs tmpfs rw\n"
       "131 130 8:1 /home/a /home/a rw,relatime - ext4 /dev/sda1 rw\n"
       "132 122 8:1 /tmp/a /tmp/a rw,relatime - ext4 /dev/sda1 rw\n"
-      "133 123 8:1 /etc/a /etc/a rw,relatime - ext4 /dev/sda1 rw\n";
+      "133 123 8:1 /etc/a /etc/a ro,relatime - ext4 /dev/sda1 rw\n"
+      "134 133 8:1 /etc/a /etc/a rw,relatime - ext4 /dev/sda1 rw\n";
   static const struct {
     const char *text, *without;
   } rows[] = {

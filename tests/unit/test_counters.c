@@ -103,6 +103,8 @@ static void changes_of_five_seconds_are_written_together(void **state)
   now_ms += 4990;
   assert_int_equal(dx_counters_save(counters, false), INT64_MAX);
   assert_int_equal(counts_of("a").calls[DX_CL_DONE], 2);
+  add_to(counters, DX_CL_DONE, 1); /* the next one, too */
+  assert_int_equal(dx_counters_save(counters, false), now_ms + 5000);
 }
 
 #define COUNTS_VERSION "docextract-counts 2\n"

@@ -362,6 +362,8 @@ static void layers_have_their_print_state(void **state)
        "/AS[<</Event/Print/Category[/Print]/OCGs[6 0 R]>>]", false},
       {"/Print<</PrintState/OFF>>",
        "/AS[<</Event/View/Category[/Print]/OCGs[6 0 R]>>]", true},
+      {"/Print<</PrintState/OFF>>/View<</ViewState/ON>>",
+       "/AS[<</Event/Print/Category[/Print/View]/OCGs[6 0 R]>>]", false},
       {"/Print<</PrintState/ON>>/View<</ViewState/OFF>>",
        "/AS[<</Event/Print/Category[/Print/View]/OCGs[6 0 R]>>]", false},
   };

@@ -94,7 +94,7 @@ static void file_is_replaced_whole_with_the_mode_asked_for(void **state)
 }
 
 /* Some file systems do not support it. */
-static bool is_simple;
+static int simple_errno; /* not 0: a simple file system */
 
 int __real_renameat2(int from_fd, const char *from, int to_fd, const char *to,
                      unsigned flags);
@@ -104,9 +104,9 @@ int __wrap_renameat2(int from_fd, const char *from, int to_fd, const char *to,
 int __wrap_renameat2(int from_fd, const char *from, int to_fd, const char *to,
                      unsigned flags)
 {
-  if (!is_simple)
+  if (simple_errno == 0)
     return __real_renameat2(from_fd, from, to_fd, to, flags);
-  errno = EINVAL;
+  errno = simple_errno;
   return -1;
 }
 
@@ -174,9 +174,17 @@ static void new_file_never_replaces_an_existing_one(void **state)
 static void new_file_never_replaces_one_on_simple_file_systems(void **state)
 {
   (void)state;
-  is_simple = true;
+  simple_errno = EINVAL;
   assert_nothing_is_replaced();
-  is_simple = false;
+  simple_errno = 0;
+}
+
+static void new_file_never_replaces_one_on_simple_kernels(void **state)
+{
+  (void)state;
+  simple_errno = ENOSYS;
+  assert_nothing_is_replaced();
+  simple_errno = 0;
 }
 
 static enum dx_code check_sum(const char *name, const char *sum)
@@ -518,6 +526,7 @@ int main(void)
       IN_DIRECTORY(file_is_replaced_whole_with_the_mode_asked_for),
       IN_DIRECTORY(new_file_never_replaces_an_existing_one),
       IN_DIRECTORY(new_file_never_replaces_one_on_simple_file_systems),
+      IN_DIRECTORY(new_file_never_replaces_one_on_simple_kernels),
       IN_DIRECTORY(checksum_requires_a_regular_file),
       IN_DIRECTORY(a_file_appears_with_its_commit_and_never_after_a_discard),
       IN_DIRECTORY(failed_write_leaves_only_the_old_file),

@@ -697,6 +697,24 @@ static enum dx_reason claim_nothing(const struct pdf_task *task,
   return DX_REASON_NONE;
 }
 
+static enum dx_reason give_text_without_end(const struct pdf_task *task,
+                                            struct pdf_done *ret_done)
+{
+  (void)task;
+  memset(ret_done->why, 'x', sizeof(ret_done->why));
+  return DX_REASON_DAMAGED;
+}
+
+static void text_without_end_is_truncated(void **state)
+{
+  struct pdf_done done;
+
+  (void)state;
+  assert_int_equal(run(give_text_without_end, LIMIT_MS, &done),
+                   DX_REASON_DAMAGED);
+  assert_int_equal(strnlen(done.why, PDF_WHY_BYTES), PDF_WHY_BYTES - 1);
+}
+
 static void inconsistent_result_means_a_damaged_document(void **state)
 {
   struct pdf_done done;
@@ -781,6 +799,7 @@ int main(void)
       cmocka_unit_test(output_is_limited),
       cmocka_unit_test(crash_means_a_damaged_document),
       cmocka_unit_test(inconsistent_result_means_a_damaged_document),
+      cmocka_unit_test(text_without_end_is_truncated),
   };
 
   return cmocka_run_group_tests(tests, set_up, tear_down);

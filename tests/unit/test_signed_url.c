@@ -23,6 +23,8 @@ static void lifetime_of_a_url_is_read_from_it(void **state)
       {"https://g/o?X-Goog-Date=20260131T115930Z&X-Goog-Expires=90", 60000},
       {"https://a/o?sv=1&se=2026-01-31T12%3A01%3A00Z&sig=x", 60000},
       {"https://s/o?x-amz-expires=60&x-amz-date=20260131T115800Z", 0},
+      {"https://s/o?X-Amz-Date=20260131T120000Z0&X-Amz-Expires=60",
+       DX_URL_LIFETIME_MS},
       {"https://s/o?X-Amz-Date=rubbish&X-Amz-Expires=60", DX_URL_LIFETIME_MS},
       {"https://s/o?X-Amz-Date=2026021T115930Z&X-Amz-Expires=60",
        DX_URL_LIFETIME_MS},

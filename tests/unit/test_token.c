@@ -777,6 +777,24 @@ static void commands_that_fail_are_reported(void **state)
   }
 }
 
+/* The child waits until the test opens the FIFO. */
+static void child_of_a_command_may_keep_its_output(void **state)
+{
+  struct dx_service service;
+  char script[128];
+  int fd;
+
+  (void)state;
+  assert_int_equal(mkfifo(out_path, 0600), 0);
+  (void)snprintf(script, sizeof(script), "read line < %s &\n", out_path);
+  service = command_service(script);
+  check_no_token(&service, "the TokenCommand provides no token");
+  fd = open(out_path, O_WRONLY | O_CLOEXEC);
+  assert_true(fd >= 0);
+  (void)close(fd);
+  (void)unlink(out_path);
+}
+
 static void missing_program_is_reported(void **state)
 {
   struct dx_service service = {.token = DX_TOKEN_COMMAND,
@@ -937,6 +955,7 @@ int main(void)
       TEST(command_prints_json_with_its_expiry),
       TEST(expired_token_is_fetched_again_at_once),
       TEST(commands_that_fail_are_reported),
+      TEST(child_of_a_command_may_keep_its_output),
       TEST(missing_program_is_reported),
       TEST(arguments_reach_the_program_unchanged),
       TEST(command_gets_a_clean_environment),
