@@ -400,8 +400,6 @@ static bool engine_reap(struct dx_engine *engine)
         is_over = is_over && dx_state_is_final(job->submissions[i].state);
       }
     if (is_over && !job->ended) {
-      if (job->behind)
-        (void)engine_save_job(engine, job, true);
       job->ended = true;
       engine->observer.ended(engine->observer.ctx, job);
       any = true;

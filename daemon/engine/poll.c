@@ -210,7 +210,6 @@ static void poll_reregister(struct dx_submission *sub, const char *reason)
     return;
   }
   sub->reregistrations++;
-  run->poll.pending_ms = 0;
   engine_wait_for(sub, DX_REREGISTER_WAIT_MS);
   engine_apply(sub, DX_EV_REREGISTER);
 }

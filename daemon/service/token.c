@@ -43,8 +43,6 @@ void dx_token_forget(struct dx_token *token)
 /* Sets renew_ms to DX_TOKEN_RENEW_PERCENT of a life that begins now. */
 static void set_life(struct dx_token *token, int64_t life_ms)
 {
-  if (life_ms < 0)
-    life_ms = 0;
   token->renew_ms = dx_monotonic_ms() + life_ms / 100 * DX_TOKEN_RENEW_PERCENT;
 }
 

@@ -270,7 +270,6 @@ void dx_temp_sweep(int dirfd, int64_t min_age_ms)
 
   for (name = names; name != NULL && *name != '\0'; name = dx_next_name(name))
     if (fstatat(dirfd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-        S_ISREG(st.st_mode) &&
         dx_wall_ms() - (int64_t)st.st_mtim.tv_sec * 1000 >= min_age_ms)
       (void)unlinkat(dirfd, name, 0);
   free(names);
