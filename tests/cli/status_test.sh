@@ -134,6 +134,9 @@ for request in jobs 'jobs all'; do
     is "$request: a user sees her own" "$(ask "$her" "$request" | keys)" "$hers"
     is "$request: and another his" "$(ask "$him" "$request" | keys)" "$his"
     is "$request: and another none" "$(ask mail "$request" | keys)" ''
+    is "$request: a group counts only if docextract has its own" \
+      "$(setpriv --reuid="$her" --regid="$group" --clear-groups \
+        "$ask" "$STATUS_SOCKET" "$request\n" | keys)" "$hers"
   fi
 done
 is 'jobs: the last line says that there are no more' \
@@ -158,6 +161,16 @@ has 'show: no manifest' \
 has 'show: no journal' "$(ask "$her" "show $hers job.json")" "$no"
 has 'show: no job that does not exist' \
   "$(ask "$her" "show ${hers//[0-9]/a} $her_result")" "$no"
+set_case() # STATE: in her journal, while docextractd runs
+{
+  jq --arg state "$1" '.submissions[0].cases[0].state = $state' \
+    "$spool/finished/$hers/job.json" > "$dir/json"
+  cat "$dir/json" > "$spool/finished/$hers/job.json"
+}
+set_case stored
+has 'show: no result that was not delivered' \
+  "$(ask "$her" "show $hers $her_result")" "$no"
+set_case delivered
 has 'show: no other file' "$(ask "$her" "show $hers ../$her_result")" \
   '^{"error":"E_ARG"'
 if if_root; then
@@ -234,6 +247,24 @@ start_serving
 watch_as "$her" 2026-01-01T00:00:00Z
 n=$(if_root && echo 2 || echo 4)
 until_true has_watched "$n"
+if if_root; then
+  as "$him" "$ask" "$STATUS_SOCKET" 'watch\n' > "$dir/null" &
+  second=$!
+  # Besides stdin, stdout and stderr: the spool, and two sockets; the server has
+  # one more for each client.
+  have_own_files()
+  {
+    local p
+    files=$(for p in $(server) $(pgrep -P "$(server)"); do
+      find "/proc/$p/fd" -mindepth 1 | wc -l
+    done | xargs)
+    [ "$files" = '9 7 7' ]
+  }
+  until_true have_own_files
+  is 'watch: no process has open files of others' "$files" '9 7 7'
+  kill $second
+  wait $second
+fi
 is 'watch: what ended since then' \
   "$(jq -r '.job.submissions[0].state' "$dir/watched" | sort -u | xargs)" \
   'extracted failed'
@@ -390,7 +421,8 @@ as "$her" "$ask" "$STATUS_SOCKET" --hold 1000 < "$dir/hold" > "$dir/holding" &
 exec 8> "$dir/hold"
 until_true test -s "$dir/holding"
 if if_root; then
-  has 'hostile: a user has so many connections and no more' \
+  is 'hostile: a user has 16 connections' "$(cat "$dir/holding")" 16
+  has 'hostile: and no more' \
     "$(ask "$her" jobs)" '^{"error":"E_BUSY"'
   is 'hostile: others are served' "$(ask "$him" jobs | tail -n 1)" \
     '{"end":true}'
@@ -440,6 +472,11 @@ stop_docextractd
 mv "$spool.moved" "$spool"
 sed -i "s|^SpoolDir .*|SpoolDir $spool|" "$conf"
 is 'at its end docextractd removes the socket' "$(ls "$dir/run")" ''
+start_serving
+rm "$STATUS_SOCKET"
+touch "$STATUS_SOCKET"
+stop_docextractd
+check 'but not what has replaced it' rm "$STATUS_SOCKET"
 rmdir "$dir/run"
 start_docextractd
 if if_root; then
