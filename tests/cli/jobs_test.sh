@@ -174,7 +174,7 @@ failed_key=$key
 edit "$key" '.received_at = "2020-01-01T00:00:00Z"'
 dx jobs
 has 'jobs: the oldest comes first' "$(sed -n 2p <<< "$out")" \
-  "^${key:0:8}  failed +- +[0-9]+ d +0/2 +0  .*refused"
+  "^${key:0:8}  failed +- +[0-9]+ d +0/2 +0  .*rejected"
 has 'jobs: the newest comes last' "$(sed -n 3p <<< "$out")" 'extracted'
 
 # A second job whose key has the same ten digits at its beginning.
@@ -449,7 +449,7 @@ faults ''
 key=$(jobs)
 dx jobs
 has 'jobs: a print job has its name in CUPS' "$out" \
-  "^${key:0:8}  failed +chart-12 .*refused"
+  "^${key:0:8}  failed +chart-12 .*rejected"
 hasnt 'jobs: and not its title' "$out" Secret
 edit "$key" '.queue = "ch\u001b[31mart"'
 dx jobs
