@@ -740,6 +740,9 @@ configure 'MaxDocumentSize 1M'
 { cat "$dir/a.pdf"; head -c 1048576 /dev/zero; } > "$dir/large.pdf"
 refused 'a large file' 65 'file 2 is larger than MaxDocumentSize [(]1M[)]' \
   "$dir/a.pdf" "$dir/large.pdf"
+head -c 1048576 /dev/zero > "$dir/large.pdf"
+refused 'a file of exactly this size' 65 'file 1 cannot be sent: it is of a type' \
+  "$dir/large.pdf"
 RESULTS=$dir/file configure
 refused 'results that cannot be written' 74 'file' "$dir/a.pdf"
 SPOOL=$dir/nothing configure
@@ -838,6 +841,14 @@ if [ "$(id -u)" = 0 ]; then
 fi
 has 'submit: the filter cannot gain rights' "$(cat "$dir/seen")" \
   '^NoNewPrivs:.1$'
+other_filter << 'END'
+#!/bin/sh
+echo 'DOCEXTRACT-BUNDLE 1 {"seal":"","kind":"refused","type":"","origin":"",' \
+  '"name":"","pages":0,"together":false,"bytes":0,"sha256":"",' \
+  '"reason":"trouble","reason_text":"not today"}'
+END
+CUPS_SERVERBIN=$dir/other refused 'a problem of this computer' 74 \
+  'file 1 cannot be sent: not today' "$dir/a.pdf"
 echo x > "$dir/seen"
 printf '#!/bin/sh\necho $$ > %s\nexec sleep 600\n' "$dir/seen" | other_filter
 CUPS_SERVERBIN=$dir/other env --default-signal=INT "$program" -c "$conf" \

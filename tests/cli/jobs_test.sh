@@ -792,6 +792,11 @@ has 'cancel: it is listed as canceled' "$(listed --state canceled)" "${key:0:8}"
 dx purge --dry-run "$key"
 is 'purge JOB: would remove a canceled job' "$rc $out $(job_dir "$key")" \
   "0 Would remove job $key $spool/finished/$key"
+edit "$key" '.submissions[0].hook_ms = 1'
+dx purge --dry-run "$key"
+has 'purge JOB: not one whose OnResult is pending' "$rc $err" \
+  '^65 .*not finished'
+edit "$key" '.submissions[0].hook_ms = 0'
 dx purge --older-than 1h "$key"
 has 'purge JOB: not one that is too recent' "$rc $err" '^65 .*is not older than --older-than'
 dx purge "$key" chart-12
