@@ -70,10 +70,11 @@ struct client {
 
 /* ---- the process of a client: responses ---- */
 
-/* Exits if the client is gone, or reads nothing for DX_STATUS_REPLY_MS. */
+/* Exits if the client is gone, or reads nothing for DX_STATUS_REPLY_MS: then
+ * send() fails, or returns what it has sent before. */
 static void put(const struct client *client, const char *bytes, size_t len)
 {
-  if (dx_fs_write_all(client->fd, bytes, len, "response", NULL) != DX_OK)
+  if (send(client->fd, bytes, len, MSG_NOSIGNAL) != (ssize_t)len)
     _exit(1);
 }
 
@@ -225,7 +226,6 @@ static enum dx_code put_result(struct client *client, struct dx_err *err)
 {
   struct dx_job *job = NULL;
   struct stat st = {0};
-  off_t at = 0;
   int fd = -1;
   enum dx_code code =
       dx_spool_load(&client->server->spool, client->request.key, &job, NULL);
@@ -246,9 +246,9 @@ static enum dx_code put_result(struct client *client, struct dx_err *err)
                          "that imports results"
                        : DX_SENTENCE_ADMIN "the result cannot be read");
   put_size(client, st.st_size);
-  while (at < st.st_size)
-    if (sendfile(client->fd, fd, &at, (size_t)(st.st_size - at)) <= 0)
-      _exit(1); /* it was truncated: so is the response */
+  /* As send(); less also if it was truncated: so is the response. */
+  if (sendfile(client->fd, fd, NULL, (size_t)st.st_size) != st.st_size)
+    _exit(1);
   return DX_OK;
 }
 

@@ -448,8 +448,8 @@ is 'hostile: nobody waits for a response' "$(ask "$her" jobs | tail -n 1)" \
   '{"end":true}'
 
 check 'hostile: a request has to arrive in time' until_true is_gone "$slow"
-# The socket takes a part of it, and then nothing: that is noticed after 60 s.
-WAIT_S=100 check 'hostile: a response has to be read in time' \
+# The socket takes a part of it, and then nothing: that is noticed after 30 s.
+WAIT_S=40 check 'hostile: a response has to be read in time' \
   until_true is_gone "$deaf"
 
 # --- the process that serves it --------------------------------------------
