@@ -413,6 +413,23 @@ void manager_expire(void *ctx, struct dx_job *job)
     (void)manager_drive(manager, managed);
 }
 
+/* For a job that has failed, and whose print job CUPS holds: permit.c asks only
+ * about jobs in progress. */
+static void on_canceled(void *ctx, const char *key)
+{
+  struct manager *manager = ctx;
+  struct managed *managed = manager_find(manager, key);
+  struct dx_err err;
+
+  if ((managed != NULL && !managed->job->ended) ||
+      manager_borrow(manager, key, &managed, &err) != DX_OK)
+    return;
+  if (!dx_job_is_finished(managed->job) &&
+      strcmp(managed->job->print.key, key) == 0)
+    permit_learn(manager, managed, DX_ANSWER_CANCELED);
+  (void)manager_drive(manager, managed);
+}
+
 /* ---- start, stop ---- */
 
 enum dx_code manager_start(struct manager *manager, struct dx_config *config,
@@ -429,7 +446,8 @@ enum dx_code manager_start(struct manager *manager, struct dx_config *config,
   manager->engine = dx_engine_new(config, manager->spool, manager->http,
                                   &observer, manager->stop_fd);
   cupsd_start(&manager->cupsd, manager->http, config);
-  transfers_start(&manager->transfers, &manager->cupsd, config, manager->spool);
+  transfers_start(&manager->transfers, &manager->cupsd, config, manager->spool,
+                  on_canceled, manager);
   if (manager->engine == NULL)
     return dx_fail_nomem(err);
   manager_pick_up_all(manager, NULL); /* completes an interrupted merge first */

@@ -46,6 +46,8 @@ static void transfers_update(struct transfers *t, struct dx_transfer_job *job,
       .timeout_ms =
           t->all.timeout_s > 0 ? t->all.timeout_s * INT64_C(1000) : INT64_MAX};
 
+  if (phase == DX_PRINT_CANCELED)
+    t->canceled(t->ctx, job->key);
   if (dx_transfer_update(job, &facts) && job->status != DX_TRANSFER_NONE)
     dx_log(DX_LOG_WARNING, "print job %s-%d: %s: %s", job->queue, job->id,
            dx_transfer_word(job->status), dx_transfer_sentence(job->status));
@@ -255,12 +257,15 @@ size_t transfers_acknowledge(struct transfers *t)
 }
 
 void transfers_start(struct transfers *t, struct cupsd *cupsd,
-                     const struct dx_config *config, struct dx_spool *spool)
+                     const struct dx_config *config, struct dx_spool *spool,
+                     transfers_canceled *canceled, void *ctx)
 {
   *t = (struct transfers){
       .list = {cupsd, true, transfers_see, transfers_end_look, t, 0, NULL},
       .config = config,
       .spool = spool,
+      .canceled = canceled,
+      .ctx = ctx,
       .look_ms = dx_monotonic_ms() + DX_TRANSFER_LOOK_MS};
   dx_transfers_read(spool->history_dirfd, &t->all);
 }

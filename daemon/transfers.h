@@ -20,10 +20,15 @@ struct our_queue {
   char service[DX_SECTION_BYTES];
 };
 
+/* A print job was canceled, or moved to a printer that is not ours. */
+typedef void transfers_canceled(void *ctx, const char *key);
+
 struct transfers {
   struct cupsd_list list; /* its call also for the queues */
   const struct dx_config *config;
   struct dx_spool *spool;
+  transfers_canceled *canceled;
+  void *ctx;
   int64_t look_ms; /* monotonic: when to look next */
   /* Of this look. */
   int64_t now_ms; /* wall clock */
@@ -33,7 +38,8 @@ struct transfers {
 };
 
 void transfers_start(struct transfers *transfers, struct cupsd *cupsd,
-                     const struct dx_config *config, struct dx_spool *spool);
+                     const struct dx_config *config, struct dx_spool *spool,
+                     transfers_canceled *canceled, void *ctx);
 void transfers_stop(struct transfers *transfers); /* accepts zeros */
 
 /* Asks cupsd if it is time. Returns when it is due again. */

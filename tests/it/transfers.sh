@@ -116,6 +116,17 @@ is "$t: then it is canceled" \
   "$(dx jobs --json --all | jq -r --arg id "${held[2]}" '.[] | select(.id == $id) | .state')" canceled
 is "$t: nothing else is sent" "$(calls create) $(n_results)" '5 5'
 
+t='a held print job is canceled'
+state_of() { of_journal "$1" '.submissions[0].state'; } # ID
+is_canceled() { [ "$(state_of "$1")" = canceled ]; }
+files_of() { find "$spool/jobs" "$spool/finished" -path "*/$(of_journal "$1" .key)/*" -printf '%f '; }
+is "$t: before, its documents are kept" "$(state_of "${held[3]}") $(
+  files_of "${held[3]}" | tr ' ' '\n' | sort | xargs)" 'refused document-0001 job.json'
+cancel "chart-${held[3]}"
+check "$t: so is its job" until_true is_canceled "${held[3]}"
+is "$t: its documents are removed" "$(files_of "${held[3]}")" 'job.json '
+is "$t: nothing is sent" "$(calls create)" 5
+
 t='a record that cannot be read'
 faults 'source * word processing'
 polls=$(calls source)
