@@ -246,6 +246,15 @@ static enum dx_code move_section(struct manager *manager, struct dx_job *job,
                        : code;
 }
 
+/* The administrator has decided to send what waits. */
+static void retry_decide(struct dx_job *job)
+{
+  job->print.decided = job->print.backend != DX_BACKEND_NONE;
+  job->print.undecided = false;
+  dx_job_set_message(job, DX_OK, "", 0);
+  job->dirty = true;
+}
+
 /* Restarts failed submissions if their documents are still stored, or queries
  * their status if it is uncertain. */
 static enum dx_code restart(struct client *client, struct dx_job *job,
@@ -283,10 +292,7 @@ static enum dx_code restart(struct client *client, struct dx_job *job,
                    "resume; if its queue is stopped: cupsenable %.40s",
                    name, name, job->queue != NULL ? job->queue : "QUEUE");
   }
-  job->print.decided = job->print.backend != DX_BACKEND_NONE;
-  job->print.undecided = false;
-  dx_job_set_message(job, DX_OK, "", 0);
-  job->dirty = true;
+  retry_decide(job);
   return DX_OK;
 }
 
@@ -311,6 +317,14 @@ static enum dx_code verb_retry(struct client *client, const char *key,
 
   if (is_stored || managed->attendant == NULL || section[0] != '\0')
     code = manager_borrow(manager, key, &managed, err);
+  if (code == DX_E_BUSY && section[0] == '\0' && managed->attendant == NULL &&
+      managed->job->print.backend != DX_BACKEND_NONE) {
+    retry_decide(managed->job); /* a call for another document may take long */
+    dx_engine_wake(manager->engine, managed->job);
+    control_send(client, "done Retrying job %s; check with: docextract jobs",
+                 key);
+    return DX_OK;
+  }
   if (code == DX_E_BUSY && section[0] == '\0') {
     control_send(client, "line docextractd is processing job %s; nothing to do",
                  key);

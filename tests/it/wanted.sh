@@ -236,6 +236,29 @@ dx retry "$(key_of "$job")" > "$dir/out" ||
 check "$t: it is sent" until_true extracted 1
 cupsenable chart
 
+t='the same, while the service does not respond about another document'
+stop_sim
+start_sim --source-time 0 --case-time 0
+write_config
+clear_results
+faults 'create 2- status 503' 'source * hang'
+print -d chart "$dir/a.pdf" "$dir/b.pdf"
+until_true calls_are create 2 || not_ok "$t: one is registered"
+until_true calls_are put 1 || not_ok "$t: and uploaded"
+cupsdisable chart
+until_true no_backend || not_ok "$t: the backend leaves"
+stop_daemon KILL
+cancel "$job"
+start_daemon
+check "$t: it needs a decision" until_true status_is "$job" undecided
+is_calling() { grep -q '^sending a request' "$dir/daemon.new"; }
+until_true is_calling || not_ok "$t: the service is called"
+faults '#'
+has "$t: it is retried" "$(dx retry "$(key_of "$job")")" '^Retrying job '
+check "$t: it is sent" until_true extracted 1
+dx cancel "$(key_of "$job")" > "$dir/out" ||
+  not_ok "$t: the other one is canceled: $(cat "$dir/out")"
+cupsenable chart
 
 t='its backend is killed, and cupsd forgets it'
 to_the_outage
