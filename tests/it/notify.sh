@@ -138,8 +138,9 @@ start_daemon
 job_shows "$t: it is shown when docextractd runs again" "$job" \
   "$extracted-$job: Extracted 1 case"
 
-t='docextract-notify is killed'
+t='docextract-notify is killed, and the clock was ahead'
 stop_notify KILL
+echo '4102444800000 begin' >> "$(find "$dir" -name 'shown-*' ! -name '*.lock')"
 results_before=$(n_results)
 print -d chart "$dir/a.pdf"
 until_true has_result "$results_before"
