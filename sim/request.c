@@ -91,8 +91,7 @@ static ssize_t response_send_slowly(void *cls, uint64_t pos, char *buf,
                                     size_t max)
 {
   const struct sim_request *r = cls;
-  const char *body = r->response.body;
-  size_t n = strlen(body) / 2 - (size_t)pos;
+  size_t n = r->response.len / 2 - (size_t)pos;
 
   if (r->fault.arg[SIM_ACT_DRIP] != NULL) {
     request_wait(r, sim_fault_number(&r->fault, SIM_ACT_DRIP), true);
@@ -101,7 +100,7 @@ static ssize_t response_send_slowly(void *cls, uint64_t pos, char *buf,
     return MHD_CONTENT_READER_END_WITH_ERROR;
   }
   n = n < max ? n : max;
-  memcpy(buf, body + pos, n);
+  memcpy(buf, r->response.body + pos, n);
   return (ssize_t)n;
 }
 
@@ -159,7 +158,6 @@ static enum MHD_Result request_respond(struct sim_request *r)
   const char *status = arg[SIM_ACT_STATUS] != NULL ? arg[SIM_ACT_STATUS]
                                                    : arg[SIM_ACT_AFTER_STATUS];
   struct sim_response *a = &r->response;
-  size_t len;
   char date[64];
   struct tm tm;
   time_t now;
@@ -178,13 +176,13 @@ static enum MHD_Result request_respond(struct sim_request *r)
     request_log(r, 0);
     return MHD_NO; /* closes the connection */
   }
-  len = a->body == NULL ? 0 : strlen(a->body);
-  if (len > 0 && (arg[SIM_ACT_DRIP] != NULL || arg[SIM_ACT_SHORT] != NULL))
-    response = MHD_create_response_from_callback(len, 4096,
+  a->len = a->body == NULL ? 0 : strlen(a->body);
+  if (a->len > 0 && (arg[SIM_ACT_DRIP] != NULL || arg[SIM_ACT_SHORT] != NULL))
+    response = MHD_create_response_from_callback(a->len, 4096,
                                                  response_send_slowly, r, NULL);
   else
-    response =
-        MHD_create_response_from_buffer(len, a->body, MHD_RESPMEM_PERSISTENT);
+    response = MHD_create_response_from_buffer(a->len, a->body,
+                                               MHD_RESPMEM_PERSISTENT);
   response = sim_new(response);
   now = (time_t)sim_server_s();
   (void)strftime(date, sizeof(date), "Date: %a, %d %b %Y %H:%M:%S GMT",

@@ -224,6 +224,7 @@ struct sim_service {
 struct sim_response {
   unsigned status; /* 0: not determined yet */
   char *body;      /* NULL: none; freed when it is sent */
+  size_t len;      /* of the body that is sent */
   const char *type;
   const char *header; /* "Name: value", or NULL */
 };
