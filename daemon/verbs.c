@@ -343,8 +343,6 @@ static enum dx_code verb_retry(struct client *client, const char *key,
   code = restart(client, managed->job, section, err);
   managed->is_new = managed->is_new || code == DX_OK;
   if (code == DX_OK && is_stored)
-    code = dx_spool_reopen(manager->spool, managed->job, err);
-  if (code == DX_OK && is_stored)
     code = dx_job_save(managed->job, err);
   if (code == DX_OK && is_stored)
     attend_picked_up(manager, managed);
