@@ -107,7 +107,6 @@ static void child_run(isolated_work *work, const struct pdf_task *given,
   enum dx_reason reason = DX_REASON_SANDBOX;
 
   (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-  (void)prctl(PR_SET_DUMPABLE, 0);
   if (getppid() != parent || !child_set_fds(&task))
     _exit(0);
 #ifndef ISOLATE_SANITIZED
