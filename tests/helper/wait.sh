@@ -64,14 +64,15 @@ contains_line() # FILE LINE
 
 # Waits until a command succeeds, at most WAIT_S seconds (30) of an idle
 # machine. It is run again after 20 ms, then less and less often, at least five
-# times a second: most commands cost more than the first pauses last. Only the
-# pauses count: while the whole machine hangs, nothing that is awaited happens,
-# either. Waiting in vain is a failure (test.sh counts it), unless stderr goes
-# elsewhere.
+# times a second; of commands that take long, two thirds of the time are pauses.
+# Only the pauses count: while the whole machine hangs, nothing that is awaited
+# happens, either. Waiting in vain is a failure (test.sh counts it), unless
+# stderr goes elsewhere.
 until_true()
 {
-  local limit= ms=20 seconds left
+  local limit= ms=20 seconds left begin=${EPOCHREALTIME/./} took
   until "$@"; do
+    took=$(((${EPOCHREALTIME/./} - begin) / 1000))
     if [ -z "$limit" ]; then # often there is nothing to wait for
       limit=$((${WAIT_S:-30} * $(machine_load)))
       left=$((1000 * limit))
@@ -79,10 +80,13 @@ until_true()
       echo "# stopped after $limit s: until_true $*" >&2
       return 1
     fi
+    ms=$((ms > 2 * took ? ms : 2 * took))
+    ms=$((ms < 200 ? ms : 200))
     printf -v seconds 0.%03d $ms
     pause $seconds
     left=$((left - ms))
-    ms=$((ms < 160 ? ms * 5 / 4 : 200))
+    ms=$((ms * 5 / 4))
+    begin=${EPOCHREALTIME/./}
   done
 }
 

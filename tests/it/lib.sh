@@ -92,8 +92,15 @@ print_ipp() # FILE TYPE [LINE OF A JOB ATTRIBUTE...]
   [ -n "$job" ] || give_up "cupsd takes the job of an IPP client: $output"
 }
 
-# A stopped queue gets nowhere: no need to wait for it.
-job_is_or_stuck() { job_is "$1" "$2" || all_are_stopped; }
+# A stopped queue gets nowhere: no need to wait for it. While a job is processed,
+# its queue is not stopped.
+job_is_or_stuck() # ID PATTERN
+{
+  local value
+  read_job_value "$1" job-state
+  [[ $value =~ ^($2)$ ]] ||
+    { [ "$value" != processing ] && all_are_stopped; }
+}
 wait_job() # ID PATTERN: canceled, completed, pending-held...
 {
   until_true job_is_or_stuck "$1" "$2"
