@@ -45,14 +45,18 @@ unpack_source() # VERSION: what `make dist` would pack
   }
 }
 
-build_packages() # VERSION BUILDPACKAGE OPTION...
+# As they are released, or only binary packages, and quickly: what matters is
+# what they do.
+build_packages() # VERSION [quick]
 {
-  local v=$1
-  shift
+  local v=$1 how=() options="nocheck parallel=$(nproc)"
+  if [ "${2-}" = quick ]; then
+    how=(-b)
+    options+=' noautodbgsym noopt'
+  fi
   unpack_source "$v" > "$dir/build.log" 2>&1 &&
-    (cd "$dir/build-$v/docextract" &&
-      DEB_BUILD_OPTIONS="nocheck parallel=$(nproc)" \
-        dpkg-buildpackage -us -uc "$@") >> "$dir/build.log" 2>&1 || {
+    (cd "$dir/build-$v/docextract" && DEB_BUILD_OPTIONS=$options \
+      dpkg-buildpackage -us -uc "${how[@]}") >> "$dir/build.log" 2>&1 || {
     tail -n 20 "$dir/build.log" | sed 's/^/# /'
     give_up "packages of version $v are built"
   }

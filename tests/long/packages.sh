@@ -104,7 +104,7 @@ is 'docextract-fhir is one for every architecture' \
   "$(dpkg-deb -c "$dir/build-$version/$fhir" | grep -oE '(bin|man1)/.+')" \
   'bin/docextract-fhir
 man1/docextract-fhir.1.gz'
-build_packages "$next" -b
+build_packages "$next" quick
 
 make_machine "/root/$fhir"
 boot

@@ -196,7 +196,7 @@ move_spool()
 
 # --- building ----------------------------------------------------------------
 
-build_packages "$version" -b
+build_packages "$version" quick
 make_machine python3
 start_network
 start_machine
