@@ -80,7 +80,6 @@ enum dx_code dx_judge(enum dx_call_kind call,
                       struct dx_err *err)
 {
   int status = response->status;
-  const char *text = "the service rejected it";
   const struct row *row = rows;
   enum dx_code code;
 
@@ -111,21 +110,14 @@ enum dx_code dx_judge(enum dx_call_kind call,
   case DX_E_TOO_BIG:
     return dx_fail(err, code, 0, "too large for the service");
   case DX_E_PROTOCOL:
-    text = "the server at BaseURL does not respond like the service";
-    break;
-  case DX_E_GONE:
-  case DX_E_EXPIRED:
-    text = "the service no longer has it";
-    break;
-  case DX_E_REFUSED:
-  case DX_E_CONFLICT:
-    break;
+    return dx_fail(err, code, 0,
+                   "the server at BaseURL does not respond like the service "
+                   "(%d to '%s')",
+                   status, calls[call].word);
   default:
     return dx_fail(err, code, 0, "the service responded with %d to '%s'",
                    status, calls[call].word);
   }
-  return dx_fail(err, code, 0, "%s (%d to '%s')", text, status,
-                 calls[call].word);
 }
 
 /* ---- requests ---- */

@@ -11,6 +11,7 @@
 #include "lib/base/clock.h"
 #include "lib/base/policy.h"
 #include "lib/config/config.h"
+#include "lib/spool/sentence.h"
 #include "daemon/service/api.h"
 #include "tests/unit/fake_http.h"
 
@@ -532,6 +533,9 @@ static void every_failure_has_a_message_of_its_class(void **state)
       if (err.text[0] == '\0' || err.code != got)
         fail_msg("%d: '%s' (%s)", status, err.text, dx_code_name(err.code));
       assert_null(strstr(err.text, "PATIENT")); /* never quotes the body */
+      /* `docextract jobs` prints both, one after the other. */
+      if (strstr(err.text, dx_code_rows[got].sentence) != NULL)
+        fail_msg("%s: %s", dx_code_rows[got].sentence, err.text);
     }
 }
 

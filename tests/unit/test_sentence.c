@@ -171,7 +171,7 @@ static void failed_submission_has_the_sentence_of_its_code(void **state)
 
   (void)state;
   dx_submission_end(&job->submissions[0], DX_EV_FAIL, DX_E_REFUSED,
-                    "the service rejected it (422 to 'create source')");
+                    "the service responded with 422 to 'create source'");
   says(job, "The chart was not extracted: the service rejected it");
   job->submissions[0].code = DX_E_TOO_BIG;
   says(job, "The chart was not extracted: it is too large for the service; "
