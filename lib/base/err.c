@@ -81,6 +81,8 @@ enum dx_code dx_fail_advice(struct dx_err *err, const char *format, ...)
   va_start(args, format);
   (void)vsnprintf(advice, sizeof(advice), format, args);
   va_end(args);
+  if (strstr(what.text, advice) != NULL)
+    return what.code;
   return dx_fail(err, what.code, what.sys_errno, "%s; %s", what.text, advice);
 }
 

@@ -110,8 +110,8 @@ enum dx_code dx_fail(struct dx_err *err, enum dx_code code, int sys_errno,
 enum dx_code dx_fail_sys(struct dx_err *err, int sys_errno, const char *step,
                          const char *subject);
 
-/* Appends advice to the message: "what failed; advice". Returns its code.
- */
+/* Appends advice to the message, unless it contains that already: "what failed;
+ * advice". Returns its code. */
 enum dx_code dx_fail_advice(struct dx_err *err, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 

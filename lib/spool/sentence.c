@@ -32,8 +32,8 @@ void dx_advise(struct dx_err *err)
 {
   const char *advice = dx_code_rows[err->code].advice;
 
-  if (advice[0] != '\0' && strstr(err->text, advice) == NULL)
-    (void)dx_fail(err, err->code, err->sys_errno, "%s; %s", err->text, advice);
+  if (advice[0] != '\0')
+    (void)dx_fail_advice(err, "%s", advice);
 }
 
 void dx_sentence(enum dx_code code, const char *clause,

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "lib/base/user.h"
 #include "tests/unit/unit.h"
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
@@ -83,6 +84,11 @@ static void advice_is_appended_once(void **state)
   assert_string_equal(err.text, "the service rejected the token (401); run "
                                 "'docextract hello'");
   assert_int_equal(err.code, DX_E_TOKEN);
+  /* As docextractd and `docextract hello` do with a full disk. */
+  (void)dx_fail(&err, DX_E_SPACE, 0, "the disk is full");
+  (void)dx_user_advise_writer(&err);
+  (void)dx_fail_advice(&err, "%s", "free space there");
+  assert_string_equal(err.text, "the disk is full; free space there");
   (void)dx_fail(&err, DX_E_NET, 0, "connection refused");
   dx_advise(&err);
   assert_string_equal(err.text, "connection refused");
