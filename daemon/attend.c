@@ -191,7 +191,7 @@ static void link_to(struct client *client, struct managed *managed)
     print->backend = DX_BACKEND_ATTENDS;
   if (!dx_job_is_here(managed->job) && !dx_job_is_final(managed->job))
     send_note(client, &waiting, false);
-  dx_engine_wake(client->manager->engine, managed->job);
+  dx_engine_wake(managed->job);
 }
 
 void attend_picked_up(struct manager *manager, struct managed *managed)

@@ -426,7 +426,7 @@ static void on_canceled(void *ctx, const char *key)
     return;
   if (!dx_job_is_finished(managed->job) &&
       strcmp(managed->job->print.key, key) == 0)
-    permit_learn(manager, managed, DX_ANSWER_CANCELED);
+    permit_learn(managed, DX_ANSWER_CANCELED);
   (void)manager_drive(manager, managed);
 }
 

@@ -131,8 +131,7 @@ void permit_reply(struct managed *managed, int64_t number, bool yes);
 int64_t permit_turn(struct manager *manager);
 /* Applies an answer of cupsd about a job: cancels the job if its print job was
  * canceled. */
-void permit_learn(struct manager *manager, struct managed *managed,
-                  enum dx_answer answer);
+void permit_learn(struct managed *managed, enum dx_answer answer);
 
 /* ---- attend.c ---- */
 

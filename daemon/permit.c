@@ -135,8 +135,7 @@ enum dx_permission permit_ask(struct manager *manager, struct managed *managed)
   return job->dirty && permission == DX_MAY_SEND ? DX_MAY_WAIT : permission;
 }
 
-void permit_learn(struct manager *manager, struct managed *managed,
-                  enum dx_answer answer)
+void permit_learn(struct managed *managed, enum dx_answer answer)
 {
   enum dx_permission permission =
       decide(managed, answer, managed->job->print.backend);
@@ -147,7 +146,7 @@ void permit_learn(struct manager *manager, struct managed *managed,
     dx_job_end(managed->job, DX_EV_CANCEL);
     dx_job_set_message(managed->job, DX_OK, "", 0);
   }
-  dx_engine_wake(manager->engine, managed->job);
+  dx_engine_wake(managed->job);
 }
 
 /* ---- watching print jobs that no backend attends ---- */
@@ -170,7 +169,7 @@ int64_t permit_turn(struct manager *manager)
     if (managed->asked_ms != 0 &&
         cupsd_answer(&manager->cupsd, managed->job, &managed->question,
                      managed->asked_ms, &answer))
-      dx_engine_wake(manager->engine, managed->job); /* it asks again */
+      dx_engine_wake(managed->job); /* it asks again */
     if (!is_watched(managed))
       continue;
     if (managed->watch_ms <= now &&
@@ -180,7 +179,7 @@ int64_t permit_turn(struct manager *manager)
       managed->watch_gap_ms *= 2;
       if (managed->watch_gap_ms > DX_WATCH_MAX_MS)
         managed->watch_gap_ms = DX_WATCH_MAX_MS;
-      permit_learn(manager, managed, answer);
+      permit_learn(managed, answer);
     }
     if (is_watched(managed)) {
       /* It is still due if cupsd was asked, or cannot be asked yet. */

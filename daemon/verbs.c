@@ -115,7 +115,7 @@ static void verb_ended(struct client *client, const char *word)
     return;
   attend_release(managed, DX_BACKEND_ENDED);
   if (answer != DX_ANSWER_COUNT && answer != DX_ANSWER_NOT_ASKED)
-    permit_learn(client->manager, managed, answer);
+    permit_learn(managed, answer);
   client->key[0] = '\0';
   if (!dx_engine_save(client->manager->engine, managed->job))
     return;
@@ -210,7 +210,7 @@ static enum dx_code verb_cancel(struct client *client, const char *key,
     attend_picked_up(manager, managed);
     return manager_drive(manager, managed) ? DX_OK : dx_fail_nomem(err);
   }
-  dx_engine_wake(manager->engine, managed->job);
+  dx_engine_wake(managed->job);
   return DX_OK;
 }
 
@@ -320,7 +320,7 @@ static enum dx_code verb_retry(struct client *client, const char *key,
   if (code == DX_E_BUSY && section[0] == '\0' && managed->attendant == NULL &&
       managed->job->print.backend != DX_BACKEND_NONE) {
     retry_decide(managed->job); /* a call for another document may take long */
-    dx_engine_wake(manager->engine, managed->job);
+    dx_engine_wake(managed->job);
     control_send(client, "done Retrying job %s; check with: docextract jobs",
                  key);
     return DX_OK;
@@ -440,7 +440,7 @@ void verbs_message(struct manager *manager, struct client *client,
     if (client->managed == NULL || !dx_message_number(message, 0, &number))
       break;
     permit_reply(client->managed, number, message->verb == DX_VERB_YES);
-    dx_engine_wake(manager->engine, client->managed->job);
+    dx_engine_wake(client->managed->job);
     break;
   case DX_VERB_LEAVE:
     verb_leave(client);

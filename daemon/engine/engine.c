@@ -354,11 +354,10 @@ enum dx_code dx_engine_add(struct dx_engine *engine, struct dx_job *job,
   return DX_OK;
 }
 
-void dx_engine_wake(struct dx_engine *engine, struct dx_job *job)
+void dx_engine_wake(struct dx_job *job)
 {
-  (void)engine; /* every turn checks all jobs */
   if (job->drive != NULL)
-    job->drive->ask_ms = 0;
+    job->drive->ask_ms = 0; /* every turn checks all jobs */
 }
 
 bool dx_engine_save(struct dx_engine *engine, struct dx_job *job)

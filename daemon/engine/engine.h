@@ -75,7 +75,7 @@ enum dx_code dx_engine_add(struct dx_engine *engine, struct dx_job *job,
 
 /* Discards the last result of `may_send` for the job: the next turn calls it
  * again if needed. */
-void dx_engine_wake(struct dx_engine *engine, struct dx_job *job);
+void dx_engine_wake(struct dx_job *job);
 
 /* Writes the journal of a job now, after the manifests of its failures. False
  * after a failure, which is reported; the engine tries again. */

@@ -578,7 +578,7 @@ static void woken_job_requests_permission_immediately(void **state)
   assert_int_equal(fixture.asked, 1);
   answer_to = 0;
   now_ms = fixture.now_ms;
-  dx_engine_wake(fixture.engine, job);
+  dx_engine_wake(job);
   fixture_drive(now_ms + SLACK_MS);
   assert_int_equal(fixture.count[PUT], 1);
 }
