@@ -136,8 +136,7 @@ static void print_job_of(const struct dx_job *job, char name[64])
 /* Picks up all receipts first. */
 static struct managed *find(struct manager *manager, const char *key)
 {
-  manager->receipts_ms = 0;
-  (void)manager_turn(manager);
+  manager_pick_up_all(manager, NULL);
   return manager_find(manager, key);
 }
 
