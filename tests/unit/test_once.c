@@ -1168,7 +1168,7 @@ static void submission_without_an_upload_is_registered_immediately(void **state)
 
   (void)state;
   always(POST, 400);
-  ends(DX_E_REFUSED, "rejected");
+  ends(DX_E_REFUSED, "responded with 400");
   from = ask_again();
   ends(DX_OK, "");
   assert_int_equal(fixture.calls[from].kind, POST);
