@@ -46,8 +46,6 @@ static void transfers_update(struct transfers *t, struct dx_transfer_job *job,
       .timeout_ms =
           t->all.timeout_s > 0 ? t->all.timeout_s * INT64_C(1000) : INT64_MAX};
 
-  if (phase == DX_PRINT_CANCELED)
-    t->canceled(t->ctx, job->key);
   if (dx_transfer_update(job, &facts) && job->status != DX_TRANSFER_NONE)
     dx_log(DX_LOG_WARNING, "print job %s-%d: %s: %s", job->queue, job->id,
            dx_transfer_word(job->status), dx_transfer_sentence(job->status));
@@ -90,7 +88,7 @@ static void transfers_see(void *ctx, const struct dx_print_job *listed)
                      (t->all.next_id == 0 || listed->id < t->all.next_id);
   struct dx_transfer_job *job;
   char id[24], key[DX_KEY_BYTES];
-  bool is_new;
+  bool is_new, is_moved;
 
   (void)snprintf(id, sizeof(id), "%d", listed->id);
   if (listed->uuid == NULL ||
@@ -112,7 +110,14 @@ static void transfers_see(void *ctx, const struct dx_print_job *listed)
     job->seen_at_ms = listed->time_at_creation * 1000;
     t->all.count++;
   }
-  if (queue == end) { /* it was moved to another printer */
+  is_moved = queue == end && strcasecmp(listed->queue, job->queue) != 0;
+  if (queue == end && !is_moved && listed->phase < DX_PRINT_CANCELED) {
+    job->seen_at_ms = t->now_ms; /* its queue may become ours again */
+    return;
+  }
+  if (is_moved || listed->phase == DX_PRINT_CANCELED)
+    t->canceled(t->ctx, key);
+  if (queue == end) {
     transfers_update(t, job, DX_PRINT_CANCELED, 0, t->now_ms);
     return;
   }

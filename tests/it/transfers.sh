@@ -122,6 +122,14 @@ is_canceled() { [ "$(state_of "$1")" = canceled ]; }
 files_of() { find "$spool/jobs" "$spool/finished" -path "*/$(of_journal "$1" .key)/*" -printf '%f '; }
 is "$t: before, its documents are kept" "$(state_of "${held[3]}") $(
   files_of "${held[3]}" | tr ' ' '\n' | sort | xargs)" 'refused document-0001 job.json'
+lpadmin -p chart -v docextract://renamed
+before=$(looks)
+until_true looked_again "$before" || not_ok "$t: docextractd looks again"
+lpadmin -p chart -v docextract://default
+is "$t: also if its queue has another section for a while" \
+  "$(state_of "${held[3]}")" refused
+before=$(looks)
+until_true looked_again "$before" || not_ok "$t: docextractd looks once more"
 cancel "chart-${held[3]}"
 check "$t: so is its job" until_true is_canceled "${held[3]}"
 is "$t: its documents are removed" "$(files_of "${held[3]}")" 'job.json '
