@@ -155,14 +155,15 @@ static enum dx_code watch(struct client *client, struct dx_err *err)
   return code;
 }
 
-/* Only the name of a delivered result of the job is accepted. */
-static bool has_result(const struct dx_job *job, const char *name)
+/* Of the delivered result with that name; else NULL. */
+static const struct dx_submission *submission_of(const struct dx_job *job,
+                                                 const char *name)
 {
   size_t i, k;
-  bool is_it = false;
 
-  for (i = 0; !is_it && i < job->submission_count; i++) {
+  for (i = 0; i < job->submission_count; i++) {
     const struct dx_submission *sub = &job->submissions[i];
+    bool is_it = false;
 
     for (k = 0; !is_it && k < sub->case_count; k++) {
       char *result = sub->cases[k].state == DX_CASE_DELIVERED
@@ -172,13 +173,15 @@ static bool has_result(const struct dx_job *job, const char *name)
       is_it = result != NULL && strcmp(result, name) == 0;
       free(result);
     }
+    if (is_it)
+      return sub;
   }
-  return is_it;
+  return NULL;
 }
 
 /* Opens a result in the currently configured results directory. */
 static enum dx_code open_result(const struct client *client,
-                                const struct dx_job *job, int *ret_fd,
+                                const struct dx_submission *sub, int *ret_fd,
                                 struct stat *ret_st, struct dx_err *err)
 {
   const char *name = client->request.name;
@@ -190,7 +193,7 @@ static enum dx_code open_result(const struct client *client,
 
   if (code != DX_OK)
     return dx_fail(err, code, 0, "the configuration of docextract is invalid");
-  service = dx_config_service(config, job->service);
+  service = dx_config_service(config, dx_submission_section(sub));
   if (service == NULL)
     return dx_fail(err, DX_E_CONFIG, 0,
                    "the service of the job is no longer configured, so its "
@@ -224,18 +227,20 @@ static void put_size(const struct client *client, int64_t bytes)
 
 static enum dx_code put_result(struct client *client, struct dx_err *err)
 {
+  const struct dx_submission *sub = NULL;
   struct dx_job *job = NULL;
   struct stat st = {0};
   int fd = -1;
   enum dx_code code =
       dx_spool_load(&client->server->spool, client->request.key, &job, NULL);
 
+  if (code == DX_OK && may_see(client, job))
+    sub = submission_of(job, client->request.name);
   /* The response does not show whether the job exists or belongs to another
    * user. */
-  if (code != DX_OK || !may_see(client, job) ||
-      !has_result(job, client->request.name))
+  if (sub == NULL)
     return dx_fail(err, DX_E_JOB, 0, "result not found");
-  code = open_result(client, job, &fd, &st, err);
+  code = open_result(client, sub, &fd, &st, err);
   if (code != DX_OK && client->sees_all)
     return code;
   /* Names of files and directives are of no use to an ordinary user. */

@@ -906,7 +906,7 @@ faults 'create * status 400\n'
 dx submit "$dir/a.pdf"
 is 'submit, refused by the service: its status' "$rc" 65
 has 'submit, refused by the service: why, and what to do' "$err" \
-  'rejected.*docextract retry [0-9a-f]{32}$'
+  'responded with 400.*docextract retry [0-9a-f]{32}$'
 is 'submit, refused by the service: the document is kept' \
   "$(find "$spool/jobs" "$spool/finished" -name 'document*' | wc -l)" 1
 faults ''

@@ -283,10 +283,10 @@ faults ''
 dx show "$key"
 has 'show: the extracted document of two is shown' "$rc $out" 'Ann Ahrens'
 has 'show: with the reason of the other one' "$err" \
-  'document 2: failed: .*rejected'
+  'document 2: failed: .*responded with 400'
 dx show --html "$key"
 has 'show --html: both are on the page' "$(page)" \
-  '>Ahrens<.*<p class="note">document 2: failed: .*rejected.*</p></main>'
+  '>Ahrens<.*<p class="note">document 2: failed: .*responded with 400.*</p></main>'
 has 'show --html: and it is still reported' "$err" 'document 2: failed: '
 submitted "$dir/a.pdf" "$dir/b.pdf"
 "$program" -c "$conf" show --json "$key" > "$dir/shown"

@@ -161,16 +161,21 @@ has 'show: no manifest' \
 has 'show: no journal' "$(ask "$her" "show $hers job.json")" "$no"
 has 'show: no job that does not exist' \
   "$(ask "$her" "show ${hers//[0-9]/a} $her_result")" "$no"
-set_case() # STATE: in her journal, while docextractd runs
+set_in_journal() # MEMBER VALUE: in hers, while docextractd runs
 {
-  jq --arg state "$1" '.submissions[0].cases[0].state = $state' \
+  jq --arg value "$2" "$1 = \$value" \
     "$spool/finished/$hers/job.json" > "$dir/json"
   cat "$dir/json" > "$spool/finished/$hers/job.json"
 }
-set_case stored
+set_in_journal '.submissions[0].cases[0].state' stored
 has 'show: no result that was not delivered' \
   "$(ask "$her" "show $hers $her_result")" "$no"
-set_case delivered
+set_in_journal '.submissions[0].cases[0].state' delivered
+section=$(jq -r .service "$spool/finished/$hers/job.json")
+set_in_journal .service renamed
+set_in_journal '.submissions[0].section' "$section"
+check 'show: a result of a job that was retried with another section' \
+  shown "$her" "$hers" "$her_result"
 has 'show: no other file' "$(ask "$her" "show $hers ../$her_result")" \
   '^{"error":"E_ARG"'
 if if_root; then
@@ -295,7 +300,7 @@ if if_root; then
   start_serving
   dx jobs
   has 'words: the administrator reads what the service responded' \
-    "$(grep "^${key:0:8}" <<< "$out")" ' 0  .*\(400'
+    "$(grep "^${key:0:8}" <<< "$out")" ' 0  .* responded with 400 to '
   dx_as "$her" jobs
   has 'words: a user reads the sentence of her print job' \
     "$(grep "^${key:0:8}" <<< "$out")" ' 0  The chart was not extracted: the service rejected it$'
@@ -303,7 +308,7 @@ if if_root; then
   has 'words: show, too' "$err" \
     '^docextract: document 1: failed: The service rejected it$'
   is 'words: and so do her programs' \
-    "$(ask "$her" 'jobs all' | grep -c "(400")" 0
+    "$(ask "$her" 'jobs all' | grep -c "400 to")" 0
   watch_as "$her" 2026-01-01T00:00:00Z
   is_watched() { grep -q "\"$key\"" "$dir/watched"; }
   until_true is_watched

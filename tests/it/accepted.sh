@@ -246,7 +246,7 @@ clear_results
 faults 'create 1- status 400'
 print_chart
 job_ends "$t: the print job ends" "$job" completed
-check "$t: it fails" until_true daemon_says "job $(key_of "$job"): .*rejected"
+check "$t: it fails" until_true daemon_says "job $(key_of "$job"): .*responded with 4"
 faults '#'
 dx retry "$(key_of "$job")" > "$dir/retry" 2>&1
 is "$t: the command succeeds" "$?" 0
