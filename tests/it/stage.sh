@@ -423,15 +423,6 @@ read_job_value() # ID ATTRIBUTE
 
 job_value() # ID ATTRIBUTE
 {
-  local text
-  text=$(job_attributes "$1")
-  value=
-  [[ ${text#*status-code} =~ $'\n '*"$2"' ('[^\)]*') = '([^$'\n']*) ]] &&
-    value=${BASH_REMATCH[1]}
-}
-
-job_value() # ID ATTRIBUTE
-{
   local value
   ! read_job_value "$@" || echo "$value"
 }
