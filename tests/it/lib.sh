@@ -221,7 +221,8 @@ sent_files() # the same as paths, in the order of the documents
   while read -r sum f; do
     with[$sum]+=$f$'\n'
   done < <(uploads | sed "s,^,$SIM_DATA/," | xargs -r -d '\n' sha256sum)
-  jq -r '.files[]|"\(.document) \(.sha256)"' "$results"/*.job.json | sort -n |
+  jq -r '.files[] | select((.sha256 // "") != "") | "\(.document) \(.sha256)"' \
+    "$results"/*.job.json | sort -n |
     while read -r _ sum; do printf '%s' "${with[$sum]-}"; done
 }
 
