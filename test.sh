@@ -157,8 +157,8 @@ tests_in() # GLOB...: scripts that are tests by themselves
 
 # The longest first, so that none of them runs alone at the end; those that use
 # the processor alternate with those that mostly wait.
-longest='long/power long/packages long/faults long/systemd long/walk long/kills
-long/model it/stages it/sigterm hostile/documents it/accepted
+longest='long/power long/packages long/release long/faults long/systemd long/walk
+long/kills long/model it/stages it/sigterm hostile/documents it/accepted
 it/pages build/unit it/patience crash/faults cli/jobs_test it/orphans
 crash/walk it/rows crash/power hostile/thirty it/auto it/types it/silence
 it/many long/corpus long/fhir cli/cli_test long/hostile it/again cli/status_test
