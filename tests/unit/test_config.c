@@ -760,7 +760,7 @@ static void key_that_others_can_write_is_rejected(void **state)
   check_refused(text, 3, "other users may write");
 }
 
-/* Its group may read it where the programs run as whoever starts them. */
+/* Its group may read it where the programs run as the user who starts them. */
 static void key_that_others_can_read_is_rejected(void **state)
 {
   static const char *const names[] = {"TokenKeyFile", "TokenFile"};
