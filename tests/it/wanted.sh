@@ -255,7 +255,8 @@ is_calling() { grep -q '^sending a request' "$dir/daemon.new"; }
 until_true is_calling || not_ok "$t: the service is called"
 faults '#'
 has "$t: it is retried" "$(dx retry "$(key_of "$job")")" '^Retrying job '
-check "$t: it is sent" until_true extracted 1
+# After the time limit of that call, 30 s.
+WAIT_S=60 check "$t: it is sent" until_true extracted 1
 dx cancel "$(key_of "$job")" > "$dir/out" ||
   not_ok "$t: the other one is canceled: $(cat "$dir/out")"
 cupsenable chart
