@@ -138,7 +138,8 @@ tests_unit_test_outage_LDFLAGS = $(fake_http)
 tests_unit_test_rows_SOURCES = tests/unit/test_rows.c $(engine_fixture)
 tests_unit_test_rows_LDFLAGS = $(fake_http)
 tests_unit_test_spool_LDFLAGS = -Wl,--wrap=renameat \
-	-Wl,--wrap=unlinkat -Wl,--wrap=fsync -Wl,--wrap=faccessat
+	-Wl,--wrap=unlinkat -Wl,--wrap=fsync -Wl,--wrap=faccessat \
+	-Wl,--wrap=readlinkat
 tests_unit_test_isolate_SOURCES = tests/unit/test_isolate.c \
 	filter/isolate.c
 nodist_EXTRA_tests_unit_test_isolate_SOURCES = filter/none.cc

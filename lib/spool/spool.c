@@ -88,22 +88,30 @@ bool dx_spool_key(const char *uuid, const char *cups_id,
   return dx_key_of(&text, key);
 }
 
+static enum dx_code not_found(struct dx_err *err)
+{
+  return dx_fail(err, DX_E_NOT_FOUND, ENOENT, "job not found");
+}
+
 /* ---- print jobs that are sent again ---- */
 
 /* Sets `key` to that of the job to which an alias leads, whether or not it
- * still exists; `name` begins with the alias. False if there is none. */
-static bool spool_resolve(const struct dx_spool *spool, const char *name,
-                          char key[DX_KEY_BYTES])
+ * still exists; `name` begins with the alias. E_NOT_FOUND: there is none. */
+static enum dx_code spool_resolve(const struct dx_spool *spool,
+                                  const char *name, char key[DX_KEY_BYTES],
+                                  struct dx_err *err)
 {
   char path[DX_JOB_PATH_BYTES];
   ssize_t len;
 
   (void)snprintf(path, sizeof(path), "aliases/%.*s", DX_KEY_BYTES - 1, name);
   len = readlinkat(spool->dirfd, path, key, DX_KEY_BYTES);
+  if (len < 0 && errno != ENOENT && errno != EINVAL) /* EINVAL: no link */
+    return dx_fs_fail(err, errno, "read", spool->dirfd, path);
   if (len != DX_KEY_BYTES - 1)
-    return false;
+    return not_found(err);
   key[len] = '\0';
-  return dx_is_key(key);
+  return dx_is_key(key) ? DX_OK : not_found(err);
 }
 
 static enum dx_code add_alias(struct dx_spool *spool, const char *name,
@@ -112,7 +120,8 @@ static enum dx_code add_alias(struct dx_spool *spool, const char *name,
   char path[DX_JOB_PATH_BYTES], known[DX_KEY_BYTES];
 
   if (name[0] == '\0' || strcmp(name, key) == 0 ||
-      (spool_resolve(spool, name, known) && strcmp(known, key) == 0))
+      (spool_resolve(spool, name, known, NULL) == DX_OK &&
+       strcmp(known, key) == 0))
     return DX_OK;
   (void)snprintf(path, sizeof(path), "aliases/%s", name);
   if (unlinkat(spool->dirfd, path, 0) < 0 && errno != ENOENT)
@@ -332,19 +341,15 @@ void dx_spool_sweep_aliases(struct dx_spool *spool, int64_t until_ms)
        name = dx_next_name(name)) {
     (void)snprintf(path, sizeof(path), "aliases/%s", name);
     /* After another error, the job may be there: it must not be sent again. */
-    if (spool_resolve(spool, name, key) && !is_in(spool, "jobs", key) &&
-        errno == ENOENT && !is_in(spool, "finished", key) && errno == ENOENT)
+    if (spool_resolve(spool, name, key, NULL) == DX_OK &&
+        !is_in(spool, "jobs", key) && errno == ENOENT &&
+        !is_in(spool, "finished", key) && errno == ENOENT)
       (void)unlinkat(spool->dirfd, path, 0);
   }
   free(names);
 }
 
 /* ---- reading ---- */
-
-static enum dx_code not_found(struct dx_err *err)
-{
-  return dx_fail(err, DX_E_NOT_FOUND, ENOENT, "job not found");
-}
 
 static enum dx_code load_at(struct dx_spool *spool, const char *parent,
                             const char *name, struct dx_job **ret_job,
@@ -405,9 +410,8 @@ enum dx_code dx_spool_load(struct dx_spool *spool, const char *name,
   code = load_anywhere(spool, name, ret_job, err);
   if (code != DX_E_NOT_FOUND)
     return code;
-  if (spool_resolve(spool, name, other))
-    return load_anywhere(spool, other, ret_job, err);
-  return errno == ENOENT ? code : dx_fail_sys(err, errno, "read", "aliases");
+  code = spool_resolve(spool, name, other, err);
+  return code == DX_OK ? load_anywhere(spool, other, ret_job, err) : code;
 }
 
 bool dx_spool_has_receipt(struct dx_spool *spool, const char *key,
@@ -419,7 +423,8 @@ bool dx_spool_has_receipt(struct dx_spool *spool, const char *key,
   bool is_there;
 
   while (name != NULL && *name != '\0' && !dx_is_receipt_of(name, key) &&
-         !(spool_resolve(spool, name, other) && strcmp(other, key) == 0))
+         !(spool_resolve(spool, name, other, NULL) == DX_OK &&
+           strcmp(other, key) == 0))
     name = dx_next_name(name);
   is_there = name == NULL || *name != '\0';
   (void)snprintf(ret_name, DX_RECEIPT_BYTES, "%s", name != NULL ? name : "");
@@ -485,17 +490,18 @@ static enum dx_code find_job(struct dx_spool *spool, struct dx_job *receipt,
   if (is_anywhere(spool, receipt->key))
     return DX_OK;
   for (i = 0; code == DX_E_NOT_FOUND && i < 2; i++) {
-    if (!spool_resolve(spool, names[i], key))
+    code = spool_resolve(spool, names[i], key, err);
+    if (code != DX_OK)
       continue;
     code = dx_spool_load(spool, key, &job, err);
     if (code == DX_OK && !dx_job_has_print(job, receipt->print.key) &&
         (strcmp(job->content, receipt->content) != 0 ||
          job->other_count >= DX_PRINT_JOBS_MAX))
       code = DX_E_NOT_FOUND;
+    if (code != DX_E_NOT_FOUND)
+      memcpy(receipt->key, key, sizeof(receipt->key));
     dx_job_free(&job);
   }
-  if (code != DX_E_NOT_FOUND)
-    memcpy(receipt->key, key, sizeof(receipt->key));
   return code;
 }
 

@@ -50,6 +50,8 @@ int __real_fsync(int fd);
 int __wrap_fsync(int fd);
 int __real_faccessat(int fd, const char *name, int mode, int flags);
 int __wrap_faccessat(int fd, const char *name, int mode, int flags);
+ssize_t __real_readlinkat(int fd, const char *name, char *text, size_t size);
+ssize_t __wrap_readlinkat(int fd, const char *name, char *text, size_t size);
 
 int __wrap_renameat(int from, const char *a, int to, const char *b)
 {
@@ -64,6 +66,16 @@ int __wrap_unlinkat(int fd, const char *name, int flags)
 int __wrap_fsync(int fd)
 {
   return fails() ? -1 : __real_fsync(fd);
+}
+
+/* A call that succeeds may change errno. */
+ssize_t __wrap_readlinkat(int fd, const char *name, char *text, size_t size)
+{
+  ssize_t len = __real_readlinkat(fd, name, text, size);
+
+  if (len >= 0)
+    errno = EIO;
+  return len;
 }
 
 static bool is_reopened_late; /* the job is moved while it is searched for */
@@ -882,6 +894,39 @@ unreadable_directory_does_not_mean_that_there_is_no_job(void **state)
   assert_string_equal(receipt, "");
 }
 
+static void only_a_link_to_a_key_is_an_alias(void **state)
+{
+  static const char *const texts[] = {"x", KEY "0",
+                                      "0123456789ABCDEF0123456789abcdef"};
+  struct dx_job *job = NULL;
+  size_t i;
+
+  (void)state;
+  for (i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+    assert_int_equal(symlinkat(texts[i], spool.dirfd, "aliases/" KEY), 0);
+    assert_int_equal(dx_spool_load(&spool, KEY, &job, &err), DX_E_NOT_FOUND);
+    assert_int_equal(unlinkat(spool.dirfd, "aliases/" KEY, 0), 0);
+  }
+  assert_int_equal(mkdirat(spool.dirfd, "aliases/" KEY, 0700), 0);
+  assert_int_equal(dx_spool_load(&spool, KEY, &job, &err), DX_E_NOT_FOUND);
+}
+
+/* The job may have been sent: it must not be sent again. */
+static void with_unreadable_aliases_no_job_is_picked_up(void **state)
+{
+  struct dx_job *job;
+
+  (void)state;
+  commit("D", false);
+  job = receipt();
+  assert_int_equal(renameat(spool.dirfd, "aliases", spool.dirfd, "away"), 0);
+  assert_int_equal(symlinkat("aliases", spool.dirfd, "aliases"), 0);
+  assert_int_equal(dx_spool_pick_up(&spool, job, &err), DX_E_IO);
+  assert_string_equal(job->key, KEY);
+  assert_memory_equal(job->path, "received/", 9);
+  dx_job_free(&job);
+}
+
 static void only_jobs_are_listed(void **state)
 {
   char key[DX_RECEIPT_BYTES] = "";
@@ -1519,6 +1564,8 @@ int main(void)
       IN_SPOOL(link_is_not_a_lock),
       IN_SPOOL(invalid_name_is_not_a_job),
       IN_SPOOL(unreadable_directory_does_not_mean_that_there_is_no_job),
+      IN_SPOOL(only_a_link_to_a_key_is_an_alias),
+      IN_SPOOL(with_unreadable_aliases_no_job_is_picked_up),
       IN_SPOOL(only_jobs_are_listed),
       IN_SPOOL(job_that_moves_is_not_missed),
       IN_SPOOL(receipt_is_visited_until_its_job_exists),
