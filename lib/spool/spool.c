@@ -36,7 +36,7 @@ enum dx_code dx_spool_open(const char *path, struct dx_spool *ret_spool,
   enum dx_code code = DX_OK;
   size_t i;
 
-  ret_spool->has_no_links = ret_spool->is_unsynced = false;
+  ret_spool->is_unsynced = false;
   ret_spool->history_dirfd = -1;
   ret_spool->dirfd = dx_fs_open_dir(AT_FDCWD, path, err);
   if (ret_spool->dirfd < 0)
@@ -126,15 +126,8 @@ static enum dx_code add_alias(struct dx_spool *spool, const char *name,
   (void)snprintf(path, sizeof(path), "aliases/%s", name);
   if (unlinkat(spool->dirfd, path, 0) < 0 && errno != ENOENT)
     return dx_fs_fail(err, errno, "remove", spool->dirfd, path);
-  if (symlinkat(key, spool->dirfd, path) == 0)
-    return DX_OK;
-  if (errno != EPERM && errno != EOPNOTSUPP)
+  if (symlinkat(key, spool->dirfd, path) < 0)
     return dx_fs_fail(err, errno, "create link", spool->dirfd, path);
-  if (!spool->has_no_links)
-    dx_log(DX_LOG_WARNING,
-           "the file system of SpoolDir does not support symbolic links: print "
-           "jobs that are sent again are not recognized, and are sent twice");
-  spool->has_no_links = true;
   return DX_OK;
 }
 

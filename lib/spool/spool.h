@@ -28,8 +28,7 @@
 struct dx_spool {
   int dirfd;
   int history_dirfd;
-  bool has_no_links; /* its file system does not support symbolic links */
-  bool is_unsynced;  /* a power failure may undo dx_spool_pick_up() */
+  bool is_unsynced; /* a power failure may undo dx_spool_pick_up() */
 };
 
 /* Opens SpoolDir and creates what is missing in it (0700). That its file system

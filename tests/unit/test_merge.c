@@ -13,7 +13,6 @@
 #include <unistd.h>
 
 #include "lib/base/fs.h"
-#include "lib/base/log.h"
 #include "lib/base/policy.h"
 #include "lib/print/print_job.h"
 #include "lib/spool/merge.h"
@@ -688,31 +687,9 @@ static void unreadable_job_is_the_one_that_the_receipt_names(void **state)
   dx_job_free(&again);
 }
 
-static size_t warnings;
-
-static void count_warnings(enum dx_log_level level, const char *line)
+static void without_its_alias_a_job_is_not_picked_up(void **state)
 {
-  if (level >= DX_LOG_WARNING)
-    warnings += strstr(line, "symbolic links") != NULL;
-}
-
-static void without_links_only_the_recognition_is_lost(void **state)
-{
-  static const int errors[] = {EPERM, EOPNOTSUPP};
-  size_t i;
-
   (void)state;
-  dx_log_to(count_warnings);
-  for (i = 0; i < 2; i++) {
-    warnings = 0;
-    link_errno = errors[i];
-    make_sent_again();
-    assert_true(is_new_job(KEY_2));
-    assert_int_equal(warnings, 1);
-    assert_int_equal(stop(state), 0);
-    assert_int_equal(start(state), 0);
-  }
-  dx_log_to(NULL);
   link_errno = EIO;
   next_uuid = UUID;
   commit("A", "first");
@@ -826,8 +803,8 @@ int main(void)
                                       start, stop),
       cmocka_unit_test_setup_teardown(
           unreadable_job_is_the_one_that_the_receipt_names, start, stop),
-      cmocka_unit_test_setup_teardown(
-          without_links_only_the_recognition_is_lost, start, stop),
+      cmocka_unit_test_setup_teardown(without_its_alias_a_job_is_not_picked_up,
+                                      start, stop),
       cmocka_unit_test_setup_teardown(aliases_go_with_the_next_sweep, start,
                                       stop),
       cmocka_unit_test_setup_teardown(each_print_job_is_listed_once, start,
