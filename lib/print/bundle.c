@@ -7,7 +7,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -109,48 +108,23 @@ enum dx_code dx_bundle_write(int out_fd, const struct dx_entry *entry,
   return code;
 }
 
-/* Reading: the stream */
-
-#define AHEAD_BYTES 65536 /* a header, and all of a small document */
+/* Reading */
 
 struct dx_bundle_reader {
   int fd;
-  FILE *stream;     /* reads fd with read_stream() */
   const char *seal; /* of every entry; NULL: not checked */
   dx_bundle_wait *wait;
   void *wait_ctx;
   int place;                     /* of the entry being read, from 1 */
   int64_t left;                  /* bytes of its content still to come */
   char sum[DX_SHA256_HEX_BYTES]; /* their checksum */
-  /* The first one is permanent: the start of the next entry is unknown. */
-  struct dx_err failure;
-  char ahead[AHEAD_BYTES];
+  size_t at, end;                /* bytes that were read, but not used yet */
   char bytes[DX_STREAM_BYTES];
 };
-
-/* A cookie_read_function_t, fopencookie(3). */
-static ssize_t read_stream(void *cookie, char *to, size_t len)
-{
-  struct dx_bundle_reader *reader = cookie;
-  ssize_t n;
-
-  do {
-    if (reader->wait != NULL)
-      reader->failure.code =
-          reader->wait(reader->wait_ctx, reader->fd, &reader->failure);
-    if (reader->failure.code != DX_OK)
-      return -1;
-    n = read(reader->fd, to, len);
-  } while (n < 0 && errno == EINTR);
-  if (n < 0)
-    (void)dx_fail_sys(&reader->failure, errno, "read", "bundle");
-  return n;
-}
 
 struct dx_bundle_reader *dx_bundle_reader_new(int fd, const char *seal,
                                               dx_bundle_wait *wait, void *ctx)
 {
-  const cookie_io_functions_t functions = {.read = read_stream};
   struct dx_bundle_reader *reader = calloc(1, sizeof(*reader));
 
   if (reader == NULL)
@@ -159,191 +133,181 @@ struct dx_bundle_reader *dx_bundle_reader_new(int fd, const char *seal,
   reader->seal = seal;
   reader->wait = wait;
   reader->wait_ctx = ctx;
-  reader->stream = fopencookie(reader, "r", functions);
-  if (reader->stream == NULL)
-    dx_bundle_reader_free(&reader);
-  else
-    (void)setvbuf(reader->stream, reader->ahead, _IOFBF, AHEAD_BYTES);
   (void)fcntl(fd, F_SETPIPE_SZ, DX_PIPE_BYTES); /* if it is a pipe */
   return reader;
 }
 
 void dx_bundle_reader_free(struct dx_bundle_reader **reader)
 {
-  if (*reader != NULL && (*reader)->stream != NULL)
-    (void)fclose((*reader)->stream);
   free(*reader);
   *reader = NULL;
 }
 
-/* These three record a failure, and return false. */
-
-static bool is_wrong(struct dx_bundle_reader *reader, const char *what)
+static enum dx_code bundle_wrong(const struct dx_bundle_reader *reader,
+                                 const char *what, struct dx_err *err)
 {
-  (void)dx_fail(&reader->failure, DX_E_BUNDLE, 0,
-                "document %d arrived damaged (%s): print the job again",
-                reader->place, what);
-  return false;
+  return dx_fail(err, DX_E_BUNDLE, 0,
+                 "document %d arrived damaged (%s): print the job again",
+                 reader->place, what);
 }
 
-static bool is_not_filtered(struct dx_bundle_reader *reader)
+static enum dx_code bundle_truncated(const struct dx_bundle_reader *reader,
+                                     struct dx_err *err)
 {
-  (void)dx_fail(&reader->failure, DX_E_RAW, 0,
-                "document %d did not come through the filter: print without "
-                "'-o raw', to a queue with the driver 'Document Extraction "
-                "Service'",
-                reader->place);
-  return false;
+  return dx_fail(err, DX_E_BUNDLE, 0,
+                 "document %d was truncated on the way: print the job again",
+                 reader->place);
 }
 
-/* Unless reading failed. */
-static bool is_truncated(struct dx_bundle_reader *reader)
+static enum dx_code bundle_not_filtered(const struct dx_bundle_reader *reader,
+                                        struct dx_err *err)
 {
-  if (reader->failure.code == DX_OK)
-    (void)dx_fail(&reader->failure, DX_E_BUNDLE, 0,
-                  "document %d was truncated on the way: print the job again",
-                  reader->place);
-  return false;
+  return dx_fail(err, DX_E_RAW, 0,
+                 "document %d did not come through the filter: print without "
+                 "'-o raw', to a queue with the driver 'Document Extraction "
+                 "Service'",
+                 reader->place);
 }
 
-/* The next line, without its newline; sets *ret_end at the end of the stream.
- */
-static bool next_line(struct dx_bundle_reader *reader,
-                      char line[LINE_MAX_BYTES + 1], bool *ret_end)
+/* Reads more; sets *ret_end if there is no more. */
+static enum dx_code bundle_fill(struct dx_bundle_reader *reader, bool *ret_end,
+                                struct dx_err *err)
 {
-  size_t len;
+  enum dx_code code = DX_OK;
+  ssize_t n;
 
-  *ret_end = fgets(line, LINE_MAX_BYTES + 1, reader->stream) == NULL;
-  if (*ret_end || reader->failure.code != DX_OK)
-    return reader->failure.code == DX_OK;
-  len = strlen(line);
-  if (len > 0 && line[len - 1] == '\n') {
-    line[len - 1] = '\0';
-    return true;
-  }
-  return feof(reader->stream) ? is_truncated(reader)
-                              : is_wrong(reader, "line too long, or NUL byte");
+  reader->end -= reader->at;
+  memmove(reader->bytes, reader->bytes + reader->at, reader->end);
+  reader->at = 0;
+  do {
+    if (reader->wait != NULL)
+      code = reader->wait(reader->wait_ctx, reader->fd, err);
+    if (code != DX_OK)
+      return code;
+    n = read(reader->fd, reader->bytes + reader->end,
+             sizeof(reader->bytes) - reader->end);
+  } while (n < 0 && errno == EINTR);
+  if (n < 0)
+    return dx_fail_sys(err, errno, "read", "bundle");
+  reader->end += (size_t)n;
+  *ret_end = n == 0;
+  return DX_OK;
 }
 
-/* Reading: the header */
-
-static bool read_header(struct dx_bundle_reader *reader, const char *text,
-                        struct dx_entry *entry)
+static enum dx_code bundle_read_header(const struct dx_bundle_reader *reader,
+                                       const char *line,
+                                       struct dx_entry *ret_entry,
+                                       struct dx_err *err)
 {
   const char *seal, *wrong = "not a header";
+  enum dx_code code = DX_OK;
   struct cJSON *json;
-  bool ok;
 
+  if (strncmp(line, BEGIN, BEGIN_LEN) != 0)
+    return reader->place > 1 ? bundle_wrong(reader, "no header", err)
+                             : bundle_not_filtered(reader, err);
+  line += BEGIN_LEN;
   errno = 0; /* out of memory does not mean damaged */
-  json = dx_json_parse(text, strlen(text), NULL);
+  json = dx_json_parse(line, strlen(line), NULL);
   if (json == NULL && errno == ENOMEM)
-    return dx_fail_nomem(&reader->failure) == DX_OK;
-  if (dx_fields_get(json, dx_entry_fields, entry))
-    wrong = bundle_check(entry);
+    return dx_fail_nomem(err);
+  if (dx_fields_get(json, dx_entry_fields, ret_entry))
+    wrong = bundle_check(ret_entry);
   seal = dx_json_string(dx_json_get(json, "seal"));
   if (wrong != NULL)
-    ok = is_wrong(reader, wrong);
-  else
-    ok = reader->seal == NULL ||
-         (seal != NULL && strcmp(seal, reader->seal) == 0) ||
-         is_not_filtered(reader);
+    code = bundle_wrong(reader, wrong, err);
+  else if (reader->seal != NULL &&
+           (seal == NULL || strcmp(seal, reader->seal) != 0))
+    code = bundle_not_filtered(reader, err);
   dx_json_free(&json);
-  return ok;
-}
-
-static bool read_entry(struct dx_bundle_reader *reader, struct dx_entry *entry,
-                       bool *ret_end)
-{
-  char line[LINE_MAX_BYTES + 1];
-
-  reader->place++;
-  if (!next_line(reader, line, ret_end))
-    return false;
-  if (*ret_end)
-    return true;
-  if (strncmp(line, BEGIN, BEGIN_LEN) != 0)
-    return reader->place > 1 ? is_wrong(reader, "no header")
-                             : is_not_filtered(reader);
-  return read_header(reader, line + BEGIN_LEN, entry);
-}
-
-static enum dx_code outcome_of(const struct dx_bundle_reader *reader,
-                               struct dx_err *err)
-{
-  if (reader->failure.code != DX_OK && err != NULL)
-    *err = reader->failure;
-  return reader->failure.code;
+  return code;
 }
 
 enum dx_code dx_bundle_next(struct dx_bundle_reader *reader,
                             struct dx_entry *ret_entry, bool *ret_end,
                             struct dx_err *err)
 {
-  struct dx_entry entry = {0};
-  bool end;
-
   /* Skips the content of the last one. */
-  if (dx_bundle_content(reader, -1, err) == DX_OK &&
-      read_entry(reader, &entry, &end)) {
-    *ret_end = end;
-    if (!end) {
-      reader->left = entry.length;
-      memcpy(reader->sum, entry.sha256, sizeof(reader->sum));
-      *ret_entry = entry;
-    }
+  enum dx_code code = dx_bundle_content(reader, -1, err);
+  char *line = reader->bytes, *newline = NULL;
+  struct dx_entry entry = {0};
+  bool ended = false;
+
+  reader->place++;
+  while (code == DX_OK && newline == NULL && !ended) {
+    line = reader->bytes + reader->at;
+    newline = memchr(line, '\n', reader->end - reader->at);
+    if (newline == NULL && reader->end - reader->at >= LINE_MAX_BYTES)
+      break;
+    if (newline == NULL)
+      code = bundle_fill(reader, &ended, err);
   }
-  return outcome_of(reader, err);
-}
-
-/* Reading: the content */
-
-static bool copy_content(struct dx_bundle_reader *reader, int out_fd,
-                         struct dx_sha256 *sha)
-{
-  int64_t done = 0, begun = 0;
-
-  for (; reader->left > 0; reader->left -= DX_STREAM_BYTES) {
-    size_t len =
-        reader->left < DX_STREAM_BYTES ? (size_t)reader->left : DX_STREAM_BYTES;
-
-    if (fread(reader->bytes, 1, len, reader->stream) < len)
-      return is_truncated(reader);
-    dx_sha256_add(sha, reader->bytes, len);
-    if (out_fd < 0)
-      continue;
-    if (dx_fs_write_all(out_fd, reader->bytes, len, "document",
-                        &reader->failure) != DX_OK)
-      return false;
-    done += (int64_t)len;
-    if (done - begun < DX_WRITEBACK_BYTES)
-      continue;
-    /* So that the final fsync is short. Do not wait: that would consume errors
-     * that fsync must report. */
-    (void)sync_file_range(out_fd, begun, done - begun, SYNC_FILE_RANGE_WRITE);
-    begun = done;
-  }
-  reader->left = 0;
-  return true;
+  if (code != DX_OK)
+    return code;
+  *ret_end = ended && reader->at == reader->end;
+  if (*ret_end)
+    return DX_OK;
+  if (ended)
+    return bundle_truncated(reader, err);
+  if (newline == NULL || newline - line >= LINE_MAX_BYTES ||
+      memchr(line, '\0', (size_t)(newline - line)) != NULL)
+    return bundle_wrong(reader, "line too long, or NUL byte", err);
+  *newline = '\0';
+  reader->at += (size_t)(newline + 1 - line);
+  code = bundle_read_header(reader, line, &entry, err);
+  if (code != DX_OK)
+    return code;
+  reader->left = entry.length;
+  memcpy(reader->sum, entry.sha256, sizeof(reader->sum));
+  *ret_entry = entry;
+  return DX_OK;
 }
 
 enum dx_code dx_bundle_content(struct dx_bundle_reader *reader, int out_fd,
                                struct dx_err *err)
 {
+  struct dx_sha256 *sha = reader->left > 0 ? dx_sha256_new() : NULL;
   char sum[DX_SHA256_HEX_BYTES];
-  struct dx_sha256 *sha;
+  int64_t done = 0, begun = 0;
+  enum dx_code code = DX_OK;
+  bool ended = false;
 
-  if (reader->failure.code != DX_OK || reader->left == 0)
-    return outcome_of(reader, err);
-  sha = dx_sha256_new();
-  if (sha == NULL) {
-    (void)dx_fail_nomem(&reader->failure);
-  } else if (copy_content(reader, out_fd, sha)) {
+  if (reader->left == 0)
+    return DX_OK;
+  if (sha == NULL)
+    return dx_fail_nomem(err);
+  while (code == DX_OK && reader->left > 0) {
+    const char *bytes = reader->bytes + reader->at;
+    size_t len = reader->end - reader->at;
+
+    if (len == 0) {
+      code = bundle_fill(reader, &ended, err);
+      if (code == DX_OK && ended)
+        code = bundle_truncated(reader, err);
+      continue;
+    }
+    if ((int64_t)len > reader->left)
+      len = (size_t)reader->left;
+    dx_sha256_add(sha, bytes, len);
+    if (out_fd >= 0)
+      code = dx_fs_write_all(out_fd, bytes, len, "document", err);
+    reader->at += len;
+    reader->left -= (int64_t)len;
+    done += (int64_t)len;
+    if (out_fd >= 0 && done - begun >= DX_WRITEBACK_BYTES) {
+      /* So that the final fsync is short. Do not wait: that would consume
+       * errors that fsync must report. */
+      (void)sync_file_range(out_fd, begun, done - begun, SYNC_FILE_RANGE_WRITE);
+      begun = done;
+    }
+  }
+  if (code == DX_OK) {
     dx_sha256_end(sha, sum);
     if (strcmp(sum, reader->sum) != 0)
-      (void)is_wrong(reader, "checksum differs");
+      code = bundle_wrong(reader, "checksum differs", err);
   }
   dx_sha256_free(&sha);
-  return outcome_of(reader, err);
+  return code;
 }
 
 /* The seal */

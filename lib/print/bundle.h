@@ -126,7 +126,8 @@ enum dx_code dx_bundle_write(int out_fd, const struct dx_entry *entry,
                              const void *content,
                              struct dx_err *err) DX_MUST_USE;
 
-/* Reads a stream of entries; opaque, with a buffer of 256 KiB. */
+/* Reads a stream of entries; opaque, with a buffer of 256 KiB. After an error,
+ * it can only be freed: the start of the next entry is unknown. */
 struct dx_bundle_reader;
 
 /*

@@ -414,25 +414,6 @@ static void header_has_limits(void **state)
   assert_int_equal(read_with_length(100000), DX_E_BUNDLE);
 }
 
-static void failure_is_permanent(void **state)
-{
-  static const char text[] = SHEET "garbage\n" SHEET;
-  int fd = file_of(text, sizeof(text) - 1);
-  struct dx_bundle_reader *reader = dx_bundle_reader_new(fd, NULL, NULL, NULL);
-  struct dx_entry entry;
-  struct dx_err first, again;
-  bool end;
-
-  (void)state;
-  assert_int_equal(dx_bundle_next(reader, &entry, &end, &first), DX_OK);
-  assert_int_equal(dx_bundle_next(reader, &entry, &end, &first), DX_E_BUNDLE);
-  assert_int_equal(dx_bundle_next(reader, &entry, &end, &again), DX_E_BUNDLE);
-  assert_string_equal(again.text, first.text);
-  assert_int_equal(dx_bundle_content(reader, -1, &again), DX_E_BUNDLE);
-  dx_bundle_reader_free(&reader);
-  (void)close(fd);
-}
-
 static void unread_content_is_skipped_and_checked(void **state)
 {
   char text[] = DOCUMENT SHEET;
@@ -753,7 +734,6 @@ int main(void)
       cmocka_unit_test(invalid_headers_are_rejected),
       cmocka_unit_test(header_with_a_nul_byte_is_rejected),
       cmocka_unit_test(header_has_limits),
-      cmocka_unit_test(failure_is_permanent),
       cmocka_unit_test(unread_content_is_skipped_and_checked),
       cmocka_unit_test(content_that_cannot_be_stored_is_a_local_error),
       cmocka_unit_test(slow_writer_is_accepted),
