@@ -14,18 +14,14 @@ enum dx_code verb_metrics(struct cli *cli, struct dx_err *err)
 {
   struct dx_buf text = {0};
   struct dx_err ignored;
-  FILE *in = NULL;
   enum dx_code code = cli_open_spool(cli, err);
 
   if (code == DX_OK)
     code = dx_metrics_text(cli->config, &cli->spool, &text, err);
   else if (code == DX_E_ACCESS && cli->config != NULL &&
-           (in = dx_status_ask(cli->config->status_socket, "metrics",
-                               &ignored)) != NULL &&
-           dx_status_bytes(in, DX_RESPONSE_MAX_BYTES, &text, &ignored) == DX_OK)
+           dx_status_fetch(cli->config->status_socket, "metrics",
+                           DX_RESPONSE_MAX_BYTES, &text, &ignored) == DX_OK)
     code = DX_OK;
-  if (in != NULL)
-    (void)fclose(in);
   if (code == DX_OK)
     (void)fputs(dx_buf_text(&text), stdout);
   dx_buf_release(&text);

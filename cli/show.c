@@ -159,10 +159,9 @@ static enum dx_code show_case(struct show *s, const struct dx_submission *sub,
 {
   const struct dx_case *c = &sub->cases[index];
   char *name = dx_result_name(sub->source_id, c->id);
-  char sum[DX_SHA256_HEX_BYTES], request[DX_STATUS_REQUEST_BYTES];
+  char sum[DX_SHA256_HEX_BYTES], request[DX_CHANNEL_LINE_BYTES];
   struct dx_buf content = {0};
   enum dx_code code;
-  FILE *in;
 
   if (name == NULL)
     return dx_fail_nomem(err);
@@ -170,11 +169,8 @@ static enum dx_code show_case(struct show *s, const struct dx_submission *sub,
     code = show_read_result(s, sub, index, name, &content, err);
   } else { /* docextractd has the delivered ones */
     (void)snprintf(request, sizeof(request), "show %s %s", sub->job->key, name);
-    in = dx_status_ask(s->cli->config->status_socket, request, err);
-    code = in != NULL ? dx_status_bytes(in, DX_RESULT_MAX_BYTES, &content, err)
-                      : err->code;
-    if (in != NULL)
-      (void)fclose(in);
+    code = dx_status_fetch(s->cli->config->status_socket, request,
+                           DX_RESULT_MAX_BYTES, &content, err);
   }
   dx_sha256_of(content.data, content.len, sum);
   if (code == DX_OK && strcmp(sum, c->sha256) != 0)

@@ -5,6 +5,7 @@
 #include "daemon/control.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -191,34 +192,46 @@ void control_turn(struct control *control)
 
 /* ---- listening ---- */
 
+int control_listen(int dirfd, const char *name, mode_t mode, struct dx_err *err)
+{
+  int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+  struct sockaddr_un address;
+  struct stat st;
+  mode_t mask;
+  int bound;
+
+  /* Removes only sockets. */
+  if (fstatat(dirfd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+      S_ISSOCK(st.st_mode))
+    (void)unlinkat(dirfd, name, 0);
+  dx_channel_address(dirfd, name, &address);
+  mask = umask(0777 & ~mode);
+  bound = bind(fd, (const struct sockaddr *)&address, sizeof(address));
+  (void)umask(mask);
+  if (bound == 0 && listen(fd, SOMAXCONN) == 0)
+    return fd;
+  (void)dx_fs_fail(err, errno, "create", dirfd, name);
+  if (fd >= 0)
+    (void)close(fd);
+  return -1;
+}
+
 static enum dx_code start_listening(struct control *control, struct dx_err *err)
 {
   /* Edge-triggered: if no descriptors are left, a waiting client would wake the
    * loop all the time. */
   struct epoll_event event = {.events = EPOLLIN | EPOLLET, .data.ptr = control};
   int dirfd = control->spool->dirfd;
-  struct sockaddr_un address;
   struct stat st;
-  mode_t mask;
-  int bound;
 
+  control->listen_fd = control_listen(dirfd, DX_CHANNEL_NAME, 0600, err);
+  if (control->listen_fd < 0)
+    return err->code;
   control->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
-  control->listen_fd =
-      socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-  if (epoll_ctl(control->epoll_fd, EPOLL_CTL_ADD, control->listen_fd, &event) <
-      0)
+  if (fstat(dirfd, &st) < 0 || epoll_ctl(control->epoll_fd, EPOLL_CTL_ADD,
+                                         control->listen_fd, &event) < 0)
     return dx_fail_sys(err, errno, "open", "socket");
-  dx_channel_address(dirfd, &address);
-  if (fstat(dirfd, &st) < 0 ||
-      (unlinkat(dirfd, DX_CHANNEL_NAME, 0) < 0 && errno != ENOENT))
-    return dx_fs_fail(err, errno, "remove", dirfd, DX_CHANNEL_NAME);
   control->owner = st.st_uid;
-  mask = umask(0177);
-  bound = bind(control->listen_fd, (const struct sockaddr *)&address,
-               sizeof(address));
-  (void)umask(mask);
-  if (bound < 0 || listen(control->listen_fd, SOMAXCONN) < 0)
-    return dx_fs_fail(err, errno, "create", dirfd, DX_CHANNEL_NAME);
   return DX_OK;
 }
 

@@ -19,6 +19,7 @@
 
 #include <stddef.h>
 #include <sys/queue.h>
+#include <sys/types.h>
 
 #include "lib/control/channel.h"
 #include "lib/spool/permission.h"
@@ -55,8 +56,12 @@ struct control_ops {
   void *ctx;
 };
 
-/* Removes the socket of a docextractd that was killed, and listens. The spool
- * is borrowed. */
+/* Creates a socket with this mode, in place of one that a killed process has
+ * left, and listens. Returns its descriptor; -1 with *err filled. */
+int control_listen(int dirfd, const char *name, mode_t mode,
+                   struct dx_err *err);
+
+/* The spool is borrowed. */
 struct control *control_new(const struct dx_spool *spool,
                             enum dx_started started,
                             const struct control_ops *ops, struct dx_err *err);

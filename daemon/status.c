@@ -7,11 +7,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <libgen.h>
 #include <limits.h>
 #include <poll.h>
 #include <pwd.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -20,10 +22,10 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/time.h>
-#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "daemon/control.h"
 #include "lib/base/buf.h"
 #include "lib/base/clock.h"
 #include "lib/base/fs.h"
@@ -31,6 +33,7 @@
 #include "lib/base/policy.h"
 #include "lib/base/user.h"
 #include "lib/config/config.h"
+#include "lib/control/channel.h"
 #include "lib/control/metrics.h"
 #include "lib/control/status.h"
 #include "lib/spool/results.h"
@@ -42,13 +45,15 @@
 #define DIR_MODE 0755       /* all users can reach the socket, */
 #define SOCKET_MODE 0666    /* and connect to it */
 #define START_GAP_MS 5000   /* between two starts of the server */
-#define BACKLOG 64          /* connections that wait for accept() */
 #define ACCEPT_AGAIN_MS 500 /* after accept() ran out of descriptors */
 #define NICE 5              /* jobs have priority */
 #define END_OF_JOBS "{\"end\":true}\n"
 
+/* The server's own descriptors, besides stderr and those of the spool. */
+#define LISTEN_FD STDIN_FILENO
+#define PARENT_FD STDOUT_FILENO /* to docextractd */
+
 struct server {
-  int listen_fd, parent_fd;
   const char *config_path;
   struct dx_spool spool;
   struct {
@@ -58,100 +63,105 @@ struct server {
   size_t count;
 };
 
-/* The state of the process of a client. It is not freed: the process exits. */
-struct client {
+/* What the process of a client knows. It is not freed: the process exits. */
+struct session {
   struct server *server;
   int fd;      /* the connection */
   int ends_fd; /* from the server: the key of each job that has ended */
   bool sees_all;
   char name[DX_USER_BYTES];
-  struct dx_status_request request;
+  int64_t since_ms;   /* jobs that have ended then or later; 0: all */
+  int64_t max_age_ms; /* finished jobs that are older are not read */
 };
 
 /* ---- the process of a client: responses ---- */
 
 /* Exits if the client is gone, or reads nothing for DX_STATUS_REPLY_MS: then
  * send() fails, or returns what it has sent before. */
-static void put(const struct client *client, const char *bytes, size_t len)
+static void put(const struct session *session, const char *bytes, size_t len)
 {
-  if (send(client->fd, bytes, len, MSG_NOSIGNAL) != (ssize_t)len)
+  if (send(session->fd, bytes, len, MSG_NOSIGNAL) != (ssize_t)len)
     _exit(1);
 }
 
 /* Frees text; exits if it is NULL (out of memory). */
-static void put_line(const struct client *client, char *text)
+static void put_line(const struct session *session, char *text)
 {
   if (text == NULL)
     _exit(1);
-  put(client, text, strlen(text));
-  put(client, "\n", 1);
+  put(session, text, strlen(text));
   free(text);
 }
 
-static bool may_see(const struct client *client, const struct dx_job *job)
+static bool may_see(const struct session *session, const struct dx_job *job)
 {
-  return client->sees_all ||
-         (job->user != NULL && strcmp(job->user, client->name) == 0);
-}
-
-/* Avoids reading most of the finished jobs. */
-static bool is_wanted(const struct client *client, enum dx_spool_part part,
-                      const char *key)
-{
-  const struct dx_status_request *request = &client->request;
-  int64_t most = DX_STATUS_RECENT_MS, age;
-
-  if (part != DX_SPOOL_FINISHED || request->all)
-    return true;
-  if (request->kind == DX_STATUS_WATCH)
-    most = dx_wall_ms() - request->since_ms + 1000;
-  age = dx_spool_finished_ms(&client->server->spool, key);
-  return age <= most || age == INT64_MAX; /* it was moved */
+  return session->sees_all ||
+         (job->user != NULL && strcmp(job->user, session->name) == 0);
 }
 
 static enum dx_code put_job(void *ctx, enum dx_spool_part part, const char *key)
 {
-  const struct client *client = ctx;
+  const struct session *session = ctx;
+  struct dx_spool *spool = &session->server->spool;
   struct dx_job *job = NULL;
-  int64_t ended_at;
+  int64_t age_ms = 0;
 
-  if (!is_wanted(client, part, key) ||
-      dx_spool_load(&client->server->spool, key, &job, NULL) != DX_OK)
+  if (part == DX_SPOOL_FINISHED)
+    age_ms = dx_spool_finished_ms(spool, key);
+  if ((age_ms > session->max_age_ms &&
+       age_ms != INT64_MAX) || /* it was moved */
+      dx_spool_load(spool, key, &job, NULL) != DX_OK)
     return DX_OK;
-  ended_at = dx_job_ended_at(job);
-  if (may_see(client, job) &&
-      (client->request.kind != DX_STATUS_WATCH ||
-       (ended_at != 0 && ended_at >= client->request.since_ms)))
-    put_line(client, dx_status_job_line(job, client->sees_all));
+  if (may_see(session, job) && dx_job_ended_at(job) >= session->since_ms)
+    put_line(session, dx_status_job_line(job, session->sees_all));
   dx_job_free(&job);
   return DX_OK;
 }
 
-static enum dx_code put_jobs(struct client *client, struct dx_err *err)
+static enum dx_code not_a_request(struct dx_err *err)
 {
-  enum dx_code code = dx_spool_each(&client->server->spool, DX_SPOOL_JOBS,
-                                    put_job, client, err);
+  return dx_fail(err, DX_E_ARG, 0, "not a request of the status socket");
+}
 
-  if (code == DX_OK && client->request.kind == DX_STATUS_JOBS)
-    put(client, END_OF_JOBS, strlen(END_OF_JOBS));
+static enum dx_code put_jobs(struct session *session,
+                             const struct dx_message *request,
+                             struct dx_err *err)
+{
+  bool all = strcmp(request->text, "all") == 0;
+  enum dx_code code;
+
+  if (!all && request->text[0] != '\0')
+    return not_a_request(err);
+  session->max_age_ms = all ? INT64_MAX : DX_STATUS_RECENT_MS;
+  code = dx_spool_each(&session->server->spool, DX_SPOOL_JOBS, put_job, session,
+                       err);
+  if (code == DX_OK)
+    put(session, END_OF_JOBS, strlen(END_OF_JOBS));
   return code;
 }
 
 /* Lists past ends, then new ends, until either side closes. Meanwhile new ends
  * wait in the socket. If it is full, the server shuts it down after its
  * contents; the client connects again, and gets the rest from the spool. */
-static enum dx_code watch(struct client *client, struct dx_err *err)
+static enum dx_code watch(struct session *session,
+                          const struct dx_message *request, struct dx_err *err)
 {
-  struct pollfd fds[] = {{.fd = client->fd}, /* POLLHUP always */
-                         {.fd = client->ends_fd, .events = POLLIN}};
+  struct pollfd fds[] = {{.fd = session->fd}, /* POLLHUP always */
+                         {.fd = session->ends_fd, .events = POLLIN}};
+  int64_t since_ms = dx_parse_time(request->text);
   enum dx_code code = DX_OK;
   char key[DX_KEY_BYTES];
 
-  if (client->request.since_ms >= 0)
-    code = put_jobs(client, err);
+  if (since_ms < 0 && request->text[0] != '\0')
+    return not_a_request(err);
+  session->since_ms = since_ms > 0 ? since_ms : 1;
+  session->max_age_ms = dx_wall_ms() - since_ms + 1000;
+  if (since_ms >= 0)
+    code = dx_spool_each(&session->server->spool, DX_SPOOL_JOBS, put_job,
+                         session, err);
   while (code == DX_OK && poll(fds, 2, -1) > 0 && fds[0].revents == 0 &&
-         recv(client->ends_fd, key, sizeof(key), 0) == (ssize_t)sizeof(key))
-    code = put_job(client, DX_SPOOL_JOBS, key);
+         recv(session->ends_fd, key, sizeof(key), 0) == (ssize_t)sizeof(key))
+    code = put_job(session, DX_SPOOL_JOBS, key);
   return code;
 }
 
@@ -180,16 +190,16 @@ static const struct dx_submission *submission_of(const struct dx_job *job,
 }
 
 /* Opens a result in the currently configured results directory. */
-static enum dx_code open_result(const struct client *client,
-                                const struct dx_submission *sub, int *ret_fd,
+static enum dx_code open_result(const struct session *session,
+                                const struct dx_submission *sub,
+                                const char *name, int *ret_fd,
                                 struct stat *ret_st, struct dx_err *err)
 {
-  const char *name = client->request.name;
   const struct dx_service *service;
   struct dx_config *config = NULL;
   int dirfd;
   enum dx_code code =
-      dx_config_load(client->server->config_path, &config, NULL, err);
+      dx_config_load(session->server->config_path, &config, NULL, err);
 
   if (code != DX_OK)
     return dx_fail(err, code, 0, "the configuration of docextract is invalid");
@@ -215,33 +225,36 @@ static enum dx_code open_result(const struct client *client,
   return DX_OK;
 }
 
-static void put_size(const struct client *client, int64_t bytes)
+static void put_size(const struct session *session, int64_t bytes)
 {
-  struct dx_json_out head = {0};
+  char line[64];
 
-  dx_json_open(&head, NULL, '{');
-  dx_json_put_int(&head, "bytes", bytes);
-  dx_json_close(&head, '}');
-  put_line(client, dx_buf_take(&head.text));
+  put(session, line,
+      (size_t)snprintf(line, sizeof(line), "{\"bytes\":%" PRId64 "}\n", bytes));
 }
 
-static enum dx_code put_result(struct client *client, struct dx_err *err)
+static enum dx_code put_result(struct session *session,
+                               const struct dx_message *request,
+                               struct dx_err *err)
 {
+  const char *key = request->words[0], *name = request->words[1];
   const struct dx_submission *sub = NULL;
   struct dx_job *job = NULL;
   struct stat st = {0};
   int fd = -1;
-  enum dx_code code =
-      dx_spool_load(&client->server->spool, client->request.key, &job, NULL);
+  enum dx_code code;
 
-  if (code == DX_OK && may_see(client, job))
-    sub = submission_of(job, client->request.name);
+  if (!dx_is_key(key) || strchr(name, '/') != NULL)
+    return not_a_request(err);
+  code = dx_spool_load(&session->server->spool, key, &job, NULL);
+  if (code == DX_OK && may_see(session, job))
+    sub = submission_of(job, name);
   /* The response does not show whether the job exists or belongs to another
    * user. */
   if (sub == NULL)
     return dx_fail(err, DX_E_JOB, 0, "result not found");
-  code = open_result(client, sub, &fd, &st, err);
-  if (code != DX_OK && client->sees_all)
+  code = open_result(session, sub, name, &fd, &st, err);
+  if (code != DX_OK && session->sees_all)
     return code;
   /* Names of files and directives are of no use to an ordinary user. */
   if (code != DX_OK)
@@ -250,35 +263,39 @@ static enum dx_code put_result(struct client *client, struct dx_err *err)
                        ? "the result was moved or deleted by the program "
                          "that imports results"
                        : DX_SENTENCE_ADMIN "the result cannot be read");
-  put_size(client, st.st_size);
-  /* As send(); less also if it was truncated: so is the response. */
-  if (sendfile(client->fd, fd, NULL, (size_t)st.st_size) != st.st_size)
+  put_size(session, st.st_size);
+  /* As send(); less also if it was truncated: so is the response. One call is
+   * enough for MaxResultSize, which is at most 1 GiB. */
+  if (sendfile(session->fd, fd, NULL, (size_t)st.st_size) != st.st_size)
     _exit(1);
   return DX_OK;
 }
 
-static enum dx_code put_metrics(struct client *client, struct dx_err *err)
+static enum dx_code put_metrics(struct session *session,
+                                const struct dx_message *request,
+                                struct dx_err *err)
 {
   struct dx_config *config = NULL;
   struct dx_buf out = {0};
   enum dx_code code;
 
-  if (!client->sees_all)
+  (void)request;
+  if (!session->sees_all)
     return dx_fail(err, DX_E_ACCESS, 0,
                    "metrics are for administrators of docextract");
-  code = dx_config_load(client->server->config_path, &config, NULL, err);
+  code = dx_config_load(session->server->config_path, &config, NULL, err);
   if (code == DX_OK)
-    code = dx_metrics_text(config, &client->server->spool, &out, err);
+    code = dx_metrics_text(config, &session->server->spool, &out, err);
   if (code == DX_OK) {
-    put_size(client, (int64_t)out.len);
-    put(client, dx_buf_text(&out), out.len);
+    put_size(session, (int64_t)out.len);
+    put(session, dx_buf_text(&out), out.len);
   }
   return code;
 }
 
 /* ---- the process of a client: its request ---- */
 
-static enum dx_code identify(struct client *client, const struct ucred *peer,
+static enum dx_code identify(struct session *session, const struct ucred *peer,
                              struct dx_err *err)
 {
   const struct passwd *entry = getpwuid(peer->uid);
@@ -287,71 +304,66 @@ static enum dx_code identify(struct client *client, const struct ucred *peer,
   bool is_in_group = peer->gid == getegid();
   size_t i;
 
-  if (getsockopt(client->fd, SOL_SOCKET, SO_PEERGROUPS, groups, &len) < 0)
+  if (getsockopt(session->fd, SOL_SOCKET, SO_PEERGROUPS, groups, &len) < 0)
     len = 0;
   for (i = 0; i < len / sizeof(groups[0]); i++)
     is_in_group = is_in_group || groups[i] == getegid();
   /* The group counts only if docextract has its own. */
-  client->sees_all = peer->uid == 0 || peer->uid == geteuid() ||
-                     (is_in_group && dx_user() != NULL);
-  if (entry == NULL || strlen(entry->pw_name) >= sizeof(client->name))
-    return client->sees_all
+  session->sees_all = peer->uid == 0 || peer->uid == geteuid() ||
+                      (is_in_group && dx_user() != NULL);
+  if (entry == NULL || strlen(entry->pw_name) >= sizeof(session->name))
+    return session->sees_all
                ? DX_OK
                : dx_fail(err, DX_E_ACCESS, 0, "your user has no login name");
-  memcpy(client->name, entry->pw_name, strlen(entry->pw_name) + 1);
+  memcpy(session->name, entry->pw_name, strlen(entry->pw_name) + 1);
   return DX_OK;
 }
 
-static enum dx_code read_request(struct client *client, struct dx_err *err)
+/* Exits if the client has closed the connection. */
+static enum dx_code read_request(const struct session *session,
+                                 struct dx_message *ret_request,
+                                 struct dx_err *err)
 {
-  char line[DX_STATUS_REQUEST_BYTES];
-  const char *end = NULL;
-  size_t len = 0;
+  struct dx_channel channel = DX_CHANNEL_OF(session->fd);
+  enum dx_code code = dx_channel_await(&channel, -1, ret_request, err);
 
-  while (end == NULL && len < sizeof(line)) {
-    ssize_t n = recv(client->fd, line + len, sizeof(line) - len, 0);
-
-    if (n <= 0)
-      _exit(1);
-    end = memchr(line + len, '\n', (size_t)n);
-    len += (size_t)n;
-  }
-  /* A line that is too long is rejected. */
-  return dx_status_parse(line, end != NULL ? (size_t)(end - line) : 0,
-                         &client->request, err);
+  if (code == DX_E_NET)
+    _exit(1);
+  return code == DX_OK && ret_request->verb >= DX_VERB_JOBS
+             ? DX_OK
+             : not_a_request(err);
 }
 
-static _Noreturn void serve_client(struct client *client,
+static _Noreturn void serve_client(struct session *session,
                                    const struct ucred *peer)
 {
   const struct timeval limit = {.tv_sec = DX_STATUS_REPLY_MS / 1000};
-  static enum dx_code (*const responses[])(struct client *, struct dx_err *) = {
-      [DX_STATUS_JOBS] = put_jobs,
-      [DX_STATUS_SHOW] = put_result,
-      [DX_STATUS_WATCH] = watch,
-      [DX_STATUS_METRICS] = put_metrics};
-  struct server *server = client->server;
+  static enum dx_code (*const responses[])(
+      struct session *, const struct dx_message *,
+      struct dx_err *) = {put_jobs, put_result, watch, put_metrics};
+  struct server *server = session->server;
+  struct dx_message request;
   struct dx_err err;
   enum dx_code code;
   size_t i;
 
   (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-  (void)close(server->parent_fd);
-  (void)close(server->listen_fd);
+  (void)close(LISTEN_FD);
+  (void)close(PARENT_FD);
   for (i = 0; i < server->count; i++)
     (void)close(server->clients[i].fd); /* else the other ends stay open */
-  (void)setsockopt(client->fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit));
+  (void)setsockopt(session->fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit));
   /* Exits if the user database does not respond, or the request does not
    * arrive, in time. */
   (void)alarm(DX_STATUS_REQUEST_MS / 1000);
-  code = identify(client, peer, &err);
+  code = identify(session, peer, &err);
   if (code == DX_OK)
-    code = read_request(client, &err);
+    code = read_request(session, &request, &err);
   (void)alarm(0);
   if (code == DX_OK)
-    code = responses[client->request.kind](client, &err);
+    code = responses[request.verb - DX_VERB_JOBS](session, &request, &err);
   if (code != DX_OK)
-    put_line(client, dx_status_error_line(&err));
+    put_line(session, dx_status_error_line(&err));
   _exit(0);
 }
 
@@ -360,7 +372,7 @@ static _Noreturn void serve_client(struct client *client,
 /* Starts the process of a client. */
 static enum dx_code admit(struct server *server, int fd, struct dx_err *err)
 {
-  struct client client = {.server = server, .fd = fd};
+  struct session session = {.server = server, .fd = fd};
   size_t i, of_user = 0;
   struct ucred peer;
   socklen_t len = sizeof(peer);
@@ -380,17 +392,17 @@ static enum dx_code admit(struct server *server, int fd, struct dx_err *err)
     return dx_fail_sys(err, errno, "start", "a process");
   server->clients[server->count].fd = pair[0];
   server->clients[server->count++].uid = peer.uid;
-  client.ends_fd = pair[1];
+  session.ends_fd = pair[1];
   pid = fork();
   if (pid == 0)
-    serve_client(&client, &peer);
+    serve_client(&session, &peer);
   (void)close(pair[1]); /* without a child, this removes the entry */
   return pid > 0 ? DX_OK : dx_fail_sys(err, errno, "start", "a process");
 }
 
 static void accept_client(struct server *server)
 {
-  int fd = accept4(server->listen_fd, NULL, NULL, SOCK_CLOEXEC);
+  int fd = accept4(LISTEN_FD, NULL, NULL, SOCK_CLOEXEC);
   struct dx_err err;
   char *text;
 
@@ -400,10 +412,8 @@ static void accept_client(struct server *server)
     return;
   if (admit(server, fd, &err) != DX_OK) {
     text = dx_status_error_line(&err);
-    if (text != NULL) {
+    if (text != NULL)
       (void)send(fd, text, strlen(text), MSG_DONTWAIT | MSG_NOSIGNAL);
-      (void)send(fd, "\n", 1, MSG_DONTWAIT | MSG_NOSIGNAL);
-    }
     free(text);
   }
   (void)close(fd);
@@ -420,8 +430,8 @@ static void status_serve(struct server *server)
   size_t i;
 
   do {
-    fds[0] = (struct pollfd){.fd = server->parent_fd, .events = POLLIN};
-    fds[1] = (struct pollfd){.fd = server->listen_fd, .events = POLLIN};
+    fds[0] = (struct pollfd){.fd = PARENT_FD, .events = POLLIN};
+    fds[1] = (struct pollfd){.fd = LISTEN_FD, .events = POLLIN};
     for (i = 0; i < server->count; i++) /* POLLHUP always */
       fds[OWN_FDS + i] = (struct pollfd){.fd = server->clients[i].fd};
     if (poll(fds, (nfds_t)(OWN_FDS + server->count), -1) < 0)
@@ -433,7 +443,7 @@ static void status_serve(struct server *server)
       }
     if (fds[1].revents != 0)
       accept_client(server);
-    n = recv(server->parent_fd, key, sizeof(key), MSG_DONTWAIT);
+    n = recv(PARENT_FD, key, sizeof(key), MSG_DONTWAIT);
     for (i = 0; n > 0 && i < server->count; i++)
       if (send(server->clients[i].fd, key, sizeof(key),
                MSG_DONTWAIT | MSG_NOSIGNAL) < 0)
@@ -457,78 +467,62 @@ void status_make_dir(void)
     dx_log(DX_LOG_DEBUG, "cannot create '%s'", DX_RUNTIME_DIR);
 }
 
-static enum dx_code make_socket(struct status *status, struct dx_err *err)
+/* Returns -1 with *err filled. */
+static int make_socket(const char *path, struct dx_err *err)
 {
-  const char *path = status->config->status_socket; /* lib/config: it fits */
-  struct sockaddr_un address = {.sun_family = AF_UNIX};
-  char copy[sizeof(address.sun_path)];
-  enum dx_code code;
+  char copy[PATH_MAX];
+  const char *dir;
+  int dirfd, fd;
 
-  memcpy(address.sun_path, path, strlen(path) + 1);
-  memcpy(copy, path, strlen(path) + 1);
-  code = dx_fs_make_dir(AT_FDCWD, dirname(copy), DIR_MODE, err);
-  if (code != DX_OK)
-    return code;
-  /* Left by a docextractd that was killed. Only sockets are removed. */
-  if (lstat(path, &status->st) == 0 && S_ISSOCK(status->st.st_mode))
-    (void)unlink(path);
-  status->listen_fd =
-      socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-  if (status->listen_fd < 0 ||
-      bind(status->listen_fd, (const struct sockaddr *)&address,
-           sizeof(address)) < 0 ||
-      chmod(path, SOCKET_MODE) < 0 || listen(status->listen_fd, BACKLOG) < 0 ||
-      lstat(path, &status->st) < 0)
-    return dx_fail_sys(err, errno, "create", path);
-  return DX_OK;
+  (void)snprintf(copy, sizeof(copy), "%s", path);
+  dir = dirname(copy);
+  if (dx_fs_make_dir(AT_FDCWD, dir, DIR_MODE, err) != DX_OK ||
+      (dirfd = dx_fs_open_dir(AT_FDCWD, dir, err)) < 0)
+    return -1;
+  fd = control_listen(dirfd, strrchr(path, '/') + 1, SOCKET_MODE, err);
+  (void)close(dirfd);
+  return fd;
 }
 
 /* ---- starting it ---- */
 
-/* It ends with its parent, no signal is blocked, and it has no descriptors but
- * stdin, stdout, stderr, and these two. */
-static void begin_server(int fd, int other_fd)
+/* In the child. It ends with its parent, no signal is blocked, and it inherits
+ * no lock, no connection to the service, and no file of a job. */
+static _Noreturn void begin_server(const struct dx_config *config,
+                                   int listen_fd, int parent_fd)
 {
-  unsigned low = (unsigned)(fd < other_fd ? fd : other_fd);
-  unsigned high = (unsigned)(fd < other_fd ? other_fd : fd);
+  static struct server server;
+  struct dx_err err;
   sigset_t none;
 
   (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+  (void)signal(SIGHUP, SIG_IGN);  /* each request loads the configuration */
+  (void)signal(SIGCHLD, SIG_IGN); /* the descriptor shows the exit */
   (void)sigemptyset(&none);
   (void)sigprocmask(SIG_SETMASK, &none, NULL);
-  if (low > 3)
-    (void)close_range(3, low - 1, 0);
-  if (high > low + 1)
-    (void)close_range(low + 1, high - 1, 0);
-  (void)close_range(high + 1, ~0U, 0);
+  (void)setpriority(PRIO_PROCESS, 0, NICE);
+  (void)dup2(listen_fd, LISTEN_FD);
+  (void)dup2(parent_fd, PARENT_FD);
+  (void)close_range(STDERR_FILENO + 1, ~0U, 0);
+  server.config_path = config->path;
+  if (dx_spool_open(config->spool_dir, &server.spool, &err) == DX_OK)
+    status_serve(&server);
+  else
+    dx_log(DX_LOG_ERROR, "the status socket: %s: %s", dx_code_name(err.code),
+           err.text);
+  _exit(1);
 }
 
 static void start_server(struct status *status)
 {
-  static struct server server; /* of the child */
-  struct dx_err err;
   int pair[2] = {-1, -1};
 
   status->start_ms = dx_monotonic_ms() + START_GAP_MS;
   status->pid = socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) == 0
                     ? fork()
                     : -1;
-  if (status->pid == 0) {
-    (void)signal(SIGHUP, SIG_IGN);  /* each request loads the configuration */
-    (void)signal(SIGCHLD, SIG_IGN); /* the descriptor shows the exit */
-    (void)setpriority(PRIO_PROCESS, 0, NICE);
-    /* Inherits no lock, no connection to the service, and no file of a job. */
-    begin_server(status->listen_fd, pair[1]);
-    server.listen_fd = status->listen_fd;
-    server.parent_fd = pair[1];
-    server.config_path = status->config->path;
-    if (dx_spool_open(status->config->spool_dir, &server.spool, &err) == DX_OK)
-      status_serve(&server);
-    else
-      dx_log(DX_LOG_ERROR, "the status socket: %s: %s", dx_code_name(err.code),
-             err.text);
-    _exit(1);
-  }
+  if (status->pid == 0)
+    begin_server(status->config, status->listen_fd, pair[1]);
   if (status->pid < 0) {
     dx_log(DX_LOG_ERROR, "cannot serve the status socket: %s", strerror(errno));
     (void)close(pair[0]);
@@ -555,17 +549,14 @@ void status_start(struct status *status, const struct dx_config *config)
 
   *status = (struct status)STATUS_NONE;
   status->config = config;
-  if (make_socket(status, &err) == DX_OK) {
-    start_server(status);
-    return;
-  }
-  dx_log(DX_LOG_WARNING,
-         "%s; there is no status socket, and users cannot query the status of "
-         "their print jobs",
-         err.text);
-  if (status->listen_fd >= 0)
-    (void)close(status->listen_fd);
-  status->listen_fd = -1;
+  status->listen_fd = make_socket(config->status_socket, &err);
+  if (status->listen_fd < 0)
+    dx_log(DX_LOG_WARNING,
+           "%s; there is no status socket, and users cannot query the status "
+           "of their print jobs",
+           err.text);
+  else /* status_stop() removes only this one */
+    (void)lstat(config->status_socket, &status->st);
 }
 
 /* If the server does not read, the connection is shut down, and status_check()

@@ -36,15 +36,15 @@ struct status {
  * that docextractd becomes, unless systemd has created it. */
 void status_make_dir(void);
 
-/* Creates the socket, replacing one that was left behind, and starts the
- * server. The configuration must live until status_stop(). */
+/* Creates the socket, replacing one that was left behind. The configuration
+ * must live until status_stop(). */
 void status_start(struct status *status, const struct dx_config *config);
 
 /* Call it after the journal was written: tells the server if the job has ended
  * since it was loaded, or since the last call. */
 void status_tell(struct status *status, struct dx_job *job);
 
-/* Restarts the server if it has exited, at most every few seconds. */
+/* Starts the server if it does not run, at most every few seconds. */
 void status_check(struct status *status);
 
 /* Ends the server and removes the socket. */

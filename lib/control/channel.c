@@ -30,11 +30,13 @@ static const struct {
   bool has_text;
 } verbs[] = {
 #define X(name, word, words, has_text) {word, words, has_text},
-    DX_CLIENT_VERBS(X) DX_SERVER_VERBS(X)
+    DX_CLIENT_VERBS(X) DX_SERVER_VERBS(X) DX_STATUS_VERBS(X)
 #undef X
 };
 
-char *dx_take_word(char **rest)
+/* Cuts the first word off *rest, printable ASCII up to a blank or the end;
+ * *rest becomes NULL after the last one. NULL: there is none. */
+static char *channel_take_word(char **rest)
 {
   char *word = *rest, *end = word;
 
@@ -53,7 +55,7 @@ char *dx_take_word(char **rest)
 static bool channel_read_line(struct dx_message *message)
 {
   char *rest = message->line;
-  const char *word = dx_take_word(&rest);
+  const char *word = channel_take_word(&rest);
   int i = 0;
 
   while (i < DX_VERB_COUNT &&
@@ -63,7 +65,7 @@ static bool channel_read_line(struct dx_message *message)
   if (i == DX_VERB_COUNT)
     return false;
   for (; message->count < verbs[i].words; message->count++)
-    if ((message->words[message->count] = dx_take_word(&rest)) == NULL)
+    if ((message->words[message->count] = channel_take_word(&rest)) == NULL)
       return false;
   if (rest != NULL)
     message->text = rest;
@@ -287,11 +289,12 @@ enum dx_code dx_channel_read(struct dx_channel *channel,
 
 /* ---- connecting ---- */
 
-void dx_channel_address(int spool_dirfd, struct sockaddr_un *ret_address)
+void dx_channel_address(int dirfd, const char *name,
+                        struct sockaddr_un *ret_address)
 {
   *ret_address = (struct sockaddr_un){.sun_family = AF_UNIX};
   (void)snprintf(ret_address->sun_path, sizeof(ret_address->sun_path),
-                 "/proc/self/fd/%d/%s", spool_dirfd, DX_CHANNEL_NAME);
+                 "/proc/self/fd/%d/%s", dirfd, name);
 }
 
 static enum dx_code connect_to(struct dx_channel *channel, int spool_dirfd,
@@ -300,7 +303,7 @@ static enum dx_code connect_to(struct dx_channel *channel, int spool_dirfd,
   const struct timeval limit = {.tv_sec = DX_CHANNEL_GREETING_MS / 1000};
   struct sockaddr_un address;
 
-  dx_channel_address(spool_dirfd, &address);
+  dx_channel_address(spool_dirfd, DX_CHANNEL_NAME, &address);
   channel->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
   if (channel->fd < 0 || setsockopt(channel->fd, SOL_SOCKET, SO_SNDTIMEO,
                                     &limit, sizeof(limit)) < 0)

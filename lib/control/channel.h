@@ -1,6 +1,7 @@
 /*
  * channel.h - docextractd's control socket: the protocol between docextractd
- * and a backend or the command, and both ends of the connection.
+ * and a backend or the command, and both ends of the connection. Requests to
+ * the status socket (status.h) have the same form.
  *
  * SpoolDir/docextractd.sock, a Unix stream socket of the spool's owner, 0600.
  * Lines of at most DX_CHANNEL_LINE_BYTES with the newline, UTF-8 without
@@ -69,9 +70,18 @@
   X(DX_VERB_DONE, "done", 0, true) /* the request succeeded */                 \
   X(DX_VERB_ERROR, "error", 1, true) /* CODE TEXT: it failed */
 
-/* Those of clients come before DX_VERB_NOTE. */
+/* The requests of the status socket. */
+#define DX_STATUS_VERBS(X)                                      \
+  X(DX_VERB_JOBS, "jobs", 0, true)   /* [all] */                \
+  X(DX_VERB_SHOW, "show", 2, false)  /* KEY NAME of a result */ \
+  X(DX_VERB_WATCH, "watch", 0, true) /* [SINCE] */              \
+  X(DX_VERB_METRICS, "metrics", 0, false)
+
+/* Those of clients come before DX_VERB_NOTE, and those of the status socket
+ * from DX_VERB_JOBS on. */
 enum dx_verb {
-  DX_CLIENT_VERBS(DX_NAME_OF_ROW) DX_SERVER_VERBS(DX_NAME_OF_ROW) DX_VERB_COUNT
+  DX_CLIENT_VERBS(DX_NAME_OF_ROW) DX_SERVER_VERBS(DX_NAME_OF_ROW)
+      DX_STATUS_VERBS(DX_NAME_OF_ROW) DX_VERB_COUNT
 };
 
 /* A line. words and text point into `line`: never copy the struct. */
@@ -87,10 +97,6 @@ struct dx_message {
 enum dx_code dx_message_parse(const char *line, size_t len,
                               struct dx_message *ret_message,
                               struct dx_err *err) DX_MUST_USE;
-
-/* Cuts the first word off *rest, printable ASCII up to a blank or the end;
- * *rest becomes NULL after the last one. NULL: there is none. */
-char *dx_take_word(char **rest);
 
 /* Parses word i as a decimal number, "-" allowed. False if it is not one. */
 bool dx_message_number(const struct dx_message *message, size_t i,
@@ -216,9 +222,10 @@ enum dx_code dx_channel_await(struct dx_channel *channel, int timeout_ms,
                               struct dx_message *ret_message,
                               struct dx_err *err) DX_MUST_USE;
 
-/* The address of the socket, by the descriptor of its directory, because the
- * path may be longer than an address. */
+/* The address of a socket, by the descriptor of its directory, because the path
+ * may be longer than an address. */
 struct sockaddr_un;
-void dx_channel_address(int spool_dirfd, struct sockaddr_un *ret_address);
+void dx_channel_address(int dirfd, const char *name,
+                        struct sockaddr_un *ret_address);
 
 #endif

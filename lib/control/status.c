@@ -15,53 +15,8 @@
 
 #include "lib/base/clock.h"
 #include "lib/base/policy.h"
-#include "lib/base/words.h"
 #include "lib/control/channel.h"
 #include "lib/spool/sentence.h"
-
-/* ---- requests ---- */
-
-/* False: not the arguments of this request. */
-static bool read_arguments(char *rest, struct dx_status_request *request)
-{
-  const char *first = rest != NULL ? dx_take_word(&rest) : "";
-  const char *second = rest != NULL ? dx_take_word(&rest) : "";
-
-  if (first == NULL || second == NULL || rest != NULL)
-    return false;
-  if (request->kind == DX_STATUS_SHOW) {
-    (void)snprintf(request->key, sizeof(request->key), "%s", first);
-    (void)snprintf(request->name, sizeof(request->name), "%s", second);
-    /* A name without a path: it cannot refer to another directory. */
-    return dx_is_key(first) && second[0] != '\0' && second[0] != '.' &&
-           strchr(second, '/') == NULL;
-  }
-  if (first[0] == '\0')
-    return true;
-  request->all = strcmp(first, "all") == 0;
-  request->since_ms = dx_parse_time(first);
-  return second[0] == '\0' &&
-         (request->kind == DX_STATUS_JOBS    ? request->all
-          : request->kind == DX_STATUS_WATCH ? request->since_ms >= 0
-                                             : false);
-}
-
-enum dx_code dx_status_parse(const char *line, size_t len,
-                             struct dx_status_request *ret_request,
-                             struct dx_err *err)
-{
-  static const char *const kinds[] = {DX_STATUS_REQUESTS(DX_WORD_OF_ROW)};
-  char text[DX_STATUS_REQUEST_BYTES] = "", *rest = text;
-
-  *ret_request = (struct dx_status_request){.since_ms = -1};
-  if (len < sizeof(text) && memchr(line, '\0', len) == NULL)
-    memcpy(text, line, len);
-  ret_request->kind = (enum dx_status_request_kind)dx_word_index(
-      kinds, DX_STATUS_COUNT, dx_take_word(&rest));
-  if (ret_request->kind < DX_STATUS_COUNT && read_arguments(rest, ret_request))
-    return DX_OK;
-  return dx_fail(err, DX_E_ARG, 0, "not a request of the status socket");
-}
 
 /* ---- responses ---- */
 
@@ -84,6 +39,7 @@ char *dx_status_job_line(struct dx_job *job, bool for_admin)
   dx_job_put(job, &out, "job");
   dx_json_put_string(&out, "sentence", sentence);
   dx_json_close(&out, '}');
+  dx_buf_puts(&out.text, "\n");
   return dx_buf_take(&out.text);
 }
 
@@ -95,7 +51,16 @@ char *dx_status_error_line(const struct dx_err *err)
   dx_json_put_string(&out, "error", dx_code_name(err->code));
   dx_json_put_string(&out, "message", err->text);
   dx_json_close(&out, '}');
+  dx_buf_puts(&out.text, "\n");
   return dx_buf_take(&out.text);
+}
+
+static enum dx_code fail_version(struct dx_err *err)
+{
+  return dx_fail(err, DX_E_RESPONSE, 0,
+                 "docextractd's response is not understood; it may be of "
+                 "another version: ask the administrator to restart "
+                 "docextractd");
 }
 
 enum dx_code dx_status_read_job(const struct cJSON *line,
@@ -108,9 +73,7 @@ enum dx_code dx_status_read_job(const struct cJSON *line,
     return dx_fail_nomem(err);
   code = dx_job_read_json(job, dx_json_get(line, "job"), err);
   if (code == DX_E_DAMAGED)
-    code = dx_fail(err, DX_E_RESPONSE, 0,
-                   "docextractd's response is not understood; it may be of "
-                   "another version");
+    code = fail_version(err);
   if (code == DX_OK)
     *ret_job = job;
   else
@@ -141,7 +104,7 @@ FILE *dx_status_ask(const char *path, const char *request, struct dx_err *err)
   const struct timeval write_limit = {.tv_sec = DX_STATUS_REQUEST_MS / 1000};
   const struct timeval read_limit = {.tv_sec = DX_STATUS_REPLY_MS / 1000};
   struct sockaddr_un address = {.sun_family = AF_UNIX};
-  char line[DX_STATUS_REQUEST_BYTES];
+  char line[DX_CHANNEL_LINE_BYTES];
   int len = snprintf(line, sizeof(line), "%s\n", request), fd;
   FILE *in = NULL;
 
@@ -212,19 +175,23 @@ enum dx_code dx_status_line(FILE *in, struct cJSON **ret_line,
   return code;
 }
 
-enum dx_code dx_status_bytes(FILE *in, size_t limit, struct dx_buf *ret_bytes,
+enum dx_code dx_status_fetch(const char *path, const char *request,
+                             size_t limit, struct dx_buf *ret_bytes,
                              struct dx_err *err)
 {
+  FILE *in = dx_status_ask(path, request, err);
   char bytes[16384];
   struct cJSON *line;
   int64_t size = -1;
   size_t n;
-  enum dx_code code = dx_status_line(in, &line, err);
+  enum dx_code code;
 
+  if (in == NULL)
+    return err->code;
+  code = dx_status_line(in, &line, err);
   if (code == DX_OK &&
       (!dx_json_int(dx_json_get(line, "bytes"), &size) || size < 0))
-    code = dx_fail(err, DX_E_RESPONSE, 0,
-                   "docextractd's response is not understood");
+    code = fail_version(err);
   else if (code == DX_OK && (uint64_t)size > limit)
     code = dx_fail(err, DX_E_DAMAGED, 0, "the response is too large");
   dx_json_free(&line);
@@ -235,5 +202,6 @@ enum dx_code dx_status_bytes(FILE *in, size_t limit, struct dx_buf *ret_bytes,
     else
       code = fail_read(in, err);
   }
+  (void)fclose(in);
   return code == DX_OK && ret_bytes->failed ? dx_fail_nomem(err) : code;
 }

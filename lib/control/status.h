@@ -4,8 +4,8 @@
  * notified of outcomes immediately. The server is in daemon/.
  *
  * A Unix stream socket, StatusSocket of docextract.conf(5), mode 0666. One
- * request per connection, one line of at most DX_STATUS_REQUEST_BYTES, within
- * DX_STATUS_REQUEST_MS:
+ * request per connection, a line as of the control socket (DX_STATUS_VERBS of
+ * channel.h), within DX_STATUS_REQUEST_MS:
  *
  *   jobs [all]      A line for each unfinished job and each job that changed
  *                   within the last day; with `all`, for every job. Then
@@ -47,34 +47,8 @@
 #include "lib/base/json.h"
 #include "lib/spool/job.h"
 
-/* request, word */
-#define DX_STATUS_REQUESTS(X) \
-  X(DX_STATUS_JOBS, "jobs")   \
-  X(DX_STATUS_SHOW, "show")   \
-  X(DX_STATUS_WATCH, "watch") \
-  X(DX_STATUS_METRICS, "metrics")
-
-enum dx_status_request_kind {
-  DX_STATUS_REQUESTS(DX_NAME_OF_ROW) DX_STATUS_COUNT
-};
-
-#define DX_STATUS_REQUEST_BYTES 512 /* with the newline */
-
-struct dx_status_request {
-  enum dx_status_request_kind kind;
-  bool all;               /* jobs */
-  char key[DX_KEY_BYTES]; /* show */
-  char name[DX_STATUS_REQUEST_BYTES];
-  int64_t since_ms; /* watch; wall clock; -1: from now on */
-};
-
-/* Parses a request of `len` bytes without its newline. E_ARG: not a request. */
-enum dx_code dx_status_parse(const char *line, size_t len,
-                             struct dx_status_request *ret_request,
-                             struct dx_err *err) DX_MUST_USE;
-
-/* The responses, each a line without its newline that the caller frees; NULL
- * when out of memory. for_admin: includes data that only administrators may
+/* The responses, each a line with its newline that the caller frees; NULL when
+ * out of memory. for_admin: includes data that only administrators may
  * see. dx_status_job_line() overwrites in `job` the data that it omits. */
 char *dx_status_job_line(struct dx_job *job, bool for_admin);
 char *dx_status_error_line(const struct dx_err *err);
@@ -85,9 +59,9 @@ enum dx_code dx_status_read_job(const struct cJSON *line,
                                 struct dx_err *err) DX_MUST_USE;
 
 /*
- * The client. Calling sequence: dx_status_ask(); dx_status_line() until it
- * returns NULL without an error, or dx_status_bytes() for `show` and `metrics`;
- * fclose().
+ * The client. Calling sequence: dx_status_ask(), dx_status_line() until it
+ * returns NULL without an error, fclose(); or dx_status_fetch() for `show` and
+ * `metrics`.
  *
  * Errors: E_NOT_FOUND if docextractd does not run or has no socket, with a
  * sentence for an ordinary user; E_NOT_YET after DX_STATUS_REPLY_MS without a
@@ -105,9 +79,10 @@ FILE *dx_status_ask(const char *path, const char *request, struct dx_err *err);
 enum dx_code dx_status_line(FILE *in, struct cJSON **ret_line,
                             struct dx_err *err) DX_MUST_USE;
 
-/* Reads the bytes of `show` or `metrics`. E_DAMAGED if there are more than
- * limit. */
-enum dx_code dx_status_bytes(FILE *in, size_t limit, struct dx_buf *ret_bytes,
+/* Sends `show` or `metrics`, and appends the bytes of the response. E_DAMAGED
+ * if there are more than limit. */
+enum dx_code dx_status_fetch(const char *path, const char *request,
+                             size_t limit, struct dx_buf *ret_bytes,
                              struct dx_err *err) DX_MUST_USE;
 
 #endif

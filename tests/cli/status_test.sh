@@ -255,18 +255,18 @@ until_true has_watched "$n"
 if if_root; then
   as "$him" "$ask" "$STATUS_SOCKET" 'watch\n' > "$dir/null" &
   second=$!
-  # Besides stdin, stdout and stderr: the spool, and two sockets; the server has
-  # one more for each client.
+  # Besides stderr: the spool, and two sockets; the server has one more for each
+  # client.
   have_own_files()
   {
     local p
     files=$(for p in $(server) $(pgrep -P "$(server)"); do
       find "/proc/$p/fd" -mindepth 1 | wc -l
     done | xargs)
-    [ "$files" = '9 7 7' ]
+    [ "$files" = '7 5 5' ]
   }
   until_true have_own_files
-  is 'watch: no process has open files of others' "$files" '9 7 7'
+  is 'watch: no process has open files of others' "$files" '7 5 5'
   kill $second
   wait $second
 fi
@@ -445,6 +445,14 @@ exec 8>&-
 no='^{"error":"E_ARG","message":"not a request of the status socket"}$'
 has 'hostile: a line without an end' "$(ask "$her" "$(printf '%0600d' 0)")" "$no"
 has 'hostile: bytes that are no text' "$(ask "$her" 'jobs\0\377')" "$no"
+for request in job JOBS ' jobs' 'jobs\r' 'jobs\tall' 'jobs none' 'jobs all all' \
+  'jobs  all' 'metrics all' 'watch now' 'watch 2026-01-31' show "show $hers" \
+  "show 01234567 $her_result" "show ../../etc $her_result" \
+  "show $hers ../../etc/passwd" "show $hers a/b" "show $hers $her_result more" \
+  'seen' "cancel $hers" "done " 'GET / HTTP/1.1' "$(printf '%03000d' 0)"; do
+  has "hostile: '${request:0:60}' is not a request" "$(ask "$her" "$request")" \
+    "$no"
+done
 is 'hostile: no request at all' "$(as "$her" "$ask" "$STATUS_SOCKET" '\n' | wc -l)" 1
 for _ in {1..50}; do # gone before the response is made
   as "$her" timeout 0.01 "$ask" "$STATUS_SOCKET" 'jobs all\n' > "$dir/null"

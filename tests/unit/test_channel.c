@@ -52,6 +52,10 @@ static void only_lines_of_the_tables_are_accepted(void **state)
       {"line  two  blanks ", DX_VERB_LINE, " two  blanks "},
       {"end E_NET no caf\xc3\xa9", DX_VERB_END, "no caf\xc3\xa9"},
       {"note waiting OK 0 1 2 3", DX_VERB_NOTE, ""},
+      {"jobs all", DX_VERB_JOBS, "all"},
+      {"show KEY S%2f1-2.json", DX_VERB_SHOW, ""},
+      {"watch 2026-01-31T12:00:00Z", DX_VERB_WATCH, "2026-01-31T12:00:00Z"},
+      {"metrics", DX_VERB_METRICS, ""},
       {"", DX_VERB_COUNT, ""},
       {" ", DX_VERB_COUNT, ""},
       {" leave", DX_VERB_COUNT, ""},
@@ -69,6 +73,8 @@ static void only_lines_of_the_tables_are_accepted(void **state)
       {"attend KEY RUN more", DX_VERB_COUNT, ""},
       {"attend K\xc3\xa9Y RUN", DX_VERB_COUNT, ""},
       {"note waiting OK 0 1 2", DX_VERB_COUNT, ""},
+      {"show KEY S-1.json more", DX_VERB_COUNT, ""},
+      {"metrics all", DX_VERB_COUNT, ""},
       {"GET / HTTP/1.1", DX_VERB_COUNT, ""},
   };
   struct dx_message message;
@@ -341,7 +347,7 @@ static enum dx_code open_to(const char *bytes, size_t len,
   pid_t child;
 
   listen_fd = socket(AF_UNIX, SOCK_STREAM, 0);
-  dx_channel_address(dirfd, &address);
+  dx_channel_address(dirfd, DX_CHANNEL_NAME, &address);
   assert_int_equal(
       bind(listen_fd, (struct sockaddr *)&address, sizeof(address)), 0);
   assert_int_equal(listen(listen_fd, 1), 0);

@@ -109,7 +109,7 @@ static int dial(void)
   int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
   struct sockaddr_un address;
 
-  dx_channel_address(spool.dirfd, &address);
+  dx_channel_address(spool.dirfd, DX_CHANNEL_NAME, &address);
   if (connect(fd, (struct sockaddr *)&address, sizeof(address)) == 0)
     return fd;
   (void)close(fd);
