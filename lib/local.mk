@@ -14,9 +14,8 @@ libdx_a_SOURCES = \
 	lib/base/user.c lib/base/user.h lib/base/utf8.c \
 	lib/base/utf8.h lib/base/words.h \
 	\
-	lib/config/config.c lib/config/config.h lib/config/config_internal.h \
-	lib/config/directives.def lib/config/load.c lib/config/parse.c lib/config/print.c \
-	lib/config/unit.c \
+	lib/config/config.c lib/config/config.h lib/config/directives.def \
+	lib/config/load.c lib/config/print.c lib/config/unit.c \
 	\
 	lib/print/bundle.c lib/print/bundle.h lib/print/mime.c lib/print/mime.h \
 	lib/print/print_job.c lib/print/print_job.h \

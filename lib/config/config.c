@@ -2,12 +2,11 @@
  * config.c - makes the table of directives, and looks things up in a loaded
  * configuration. Nothing is read, checked or printed here.
  */
-#include "lib/config/config_internal.h"
+#include "lib/config/config.h"
 
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
-#include <strings.h>
 
 /* The words of a WORD; their index is the value of the enum. */
 #define X(name) #name " "
@@ -55,19 +54,9 @@ const struct dx_directive *dx_directive(size_t n)
   return n < ROW_COUNT ? &config_rows[n] : NULL;
 }
 
-const struct dx_directive *config_find_row(const char *name, size_t len)
-{
-  const struct dx_directive *row;
-
-  for (row = config_rows; row < config_rows + ROW_COUNT; row++)
-    if (strlen(row->name) == len && strncasecmp(row->name, name, len) == 0)
-      return row;
-  return NULL;
-}
-
-void *config_field(const struct dx_config *config,
-                   const struct dx_service *service,
-                   const struct dx_directive *row)
+void *dx_directive_field(const struct dx_directive *row,
+                         const struct dx_config *config,
+                         const struct dx_service *service)
 {
   return service != NULL ? (char *)service + row->service_offset
                          : (char *)config + row->general_offset;

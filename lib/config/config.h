@@ -96,6 +96,8 @@ enum dx_on_error { DX_ON_ERROR_HOLD, DX_ON_ERROR_CANCEL };
 enum dx_file_names { DX_FILE_NAMES_TITLE, DX_FILE_NAMES_NEUTRAL };
 enum dx_sandbox { DX_SANDBOX_IS_REQUIRED, DX_SANDBOX_IS_OPTIONAL };
 
+#define DX_VALUE_BYTES 4096 /* of a word or a value, with NUL */
+
 /* The values of a directive that may be repeated. */
 #define DX_ITEMS_MAX 50
 struct dx_items {
@@ -257,5 +259,10 @@ struct dx_directive {
 
 /* The n-th row, or NULL after the last one. Static memory. */
 const struct dx_directive *dx_directive(size_t n);
+
+/* The field of a row: in a service, or, if it is NULL, outside. */
+void *dx_directive_field(const struct dx_directive *row,
+                         const struct dx_config *config,
+                         const struct dx_service *service);
 
 #endif

@@ -3,7 +3,7 @@
  * without any text that a user wrote. Output with values can be read as a
  * configuration again. Nothing is read or checked here.
  */
-#include "lib/config/config_internal.h"
+#include "lib/config/config.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -59,7 +59,7 @@ static void print_items(FILE *out, const struct dx_config *config,
                         const char *name, const struct dx_items *list)
 {
   const struct dx_item *item = list->items;
-  char text[2 * LINE_BYTES];
+  char text[2 * DX_VALUE_BYTES];
 
   for (; item < list->items + list->count; item++) {
     (void)snprintf(text, sizeof(text), "%s%s%s", item->name,
@@ -88,7 +88,7 @@ static void print_rows(FILE *out, const struct dx_config *config,
 
     if (service != NULL ? !row->in_service : !row->in_general)
       continue;
-    field = config_field(config, service, row);
+    field = dx_directive_field(row, config, service);
     value = row->kind < DX_VALUE_CLAIM ? *(char *const *)field
             : lines->text[i] != NULL   ? lines->text[i]
                                        : row->fallback;

@@ -109,7 +109,7 @@ FILE *dx_status_ask(const char *path, const char *request, struct dx_err *err)
   FILE *in = NULL;
 
   assert((size_t)len < sizeof(line) &&
-         strlen(path) < sizeof(address.sun_path)); /* lib/config/parse.c */
+         strlen(path) < sizeof(address.sun_path)); /* lib/config/load.c */
   memcpy(address.sun_path, path, strlen(path) + 1);
   fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
   if (fd < 0 ||
