@@ -204,6 +204,9 @@ void attend_picked_up(struct manager *manager, struct managed *managed)
   LIST_FOREACH (client, &manager->clients, link)
     if (client->managed == NULL && attend_is_of(client, managed->job))
       link_to(client, managed);
+  /* A merge assumes that the backend of the receipt attends. */
+  if (managed->attendant == NULL)
+    attend_release(managed, DX_BACKEND_BROKEN);
 }
 
 void attend_refused(struct manager *manager, const char *name, bool is_final,

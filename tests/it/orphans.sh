@@ -146,6 +146,22 @@ kill_backend
 start_daemon
 once "$t"
 
+t='both are killed before docextractd has the second run'
+to_the_create
+lp -i "$job" -H hold
+leaves
+kill -STOP "$DAEMON_PID"
+lp -i "$job" -H resume
+until_true is_stored || not_ok "$t: the chart is stored"
+stop_daemon KILL
+kill_backend
+start_daemon
+has_decided over broken send
+faults '#'
+once "$t"
+is "$t: its backend does not attend" \
+  "$(grep -c "^job $key: cupsd: .*, backend: attends" "$dir/daemon.new")" 0
+
 # --- cupsd no longer has the job ---------------------------------------------
 
 t='cupsd is killed, and has forgotten the job'
