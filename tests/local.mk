@@ -124,7 +124,7 @@ engine_fixture = tests/unit/engine_fixture.c
 fake_http = -Wl,--wrap=dx_http_start -Wl,--wrap=dx_http_cancel \
 	-Wl,--wrap=dx_http_run
 tests_unit_test_api_LDFLAGS = $(fake_http)
-tests_unit_test_cupsd_LDFLAGS = $(fake_http)
+tests_unit_test_cupsd_LDFLAGS = $(fake_http) -Wl,--wrap=reallocarray
 tests_unit_test_engine_SOURCES = tests/unit/test_engine.c $(engine_fixture)
 tests_unit_test_engine_LDFLAGS = $(fake_http)
 tests_unit_test_fs_LDFLAGS = -Wl,--wrap=renameat2 -Wl,--wrap=readdir64

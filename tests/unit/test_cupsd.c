@@ -32,7 +32,7 @@ static const struct dx_clock test_clock = {now, now};
 struct dx_http_call {
   bool is_open;
   int op;
-  char uri[256], user[64];
+  char url[128], unix_socket[64], uri[256], user[64];
   int from; /* first-job-id */
   int64_t timeout_ms;
   dx_http_done *done;
@@ -71,6 +71,9 @@ enum dx_code __wrap_dx_http_start(struct dx_http *http,
                             .timeout_ms = request->timeout_ms,
                             .done = request->done,
                             .ctx = request->ctx};
+  (void)snprintf(call->url, sizeof(call->url), "%s", request->url);
+  (void)snprintf(call->unix_socket, sizeof(call->unix_socket), "%s",
+                 request->unix_socket != NULL ? request->unix_socket : "");
   (void)snprintf(call->uri, sizeof(call->uri), "%s", uri);
   (void)snprintf(call->user, sizeof(call->user), "%s",
                  ipp_text(ipp, "requesting-user-name"));
@@ -130,6 +133,18 @@ static void respond(int op, ipp_t *ipp)
 #define JOB IPP_OP_GET_JOB_ATTRIBUTES
 #define QUEUE IPP_OP_GET_PRINTER_ATTRIBUTES
 #define LIST IPP_OP_GET_JOBS
+
+/* ---- memory ---- */
+
+static bool has_no_memory;
+
+void *__real_reallocarray(void *array, size_t count, size_t size);
+void *__wrap_reallocarray(void *array, size_t count, size_t size);
+
+void *__wrap_reallocarray(void *array, size_t count, size_t size)
+{
+  return has_no_memory ? NULL : __real_reallocarray(array, count, size);
+}
 
 /* ---- the job ---- */
 
@@ -258,6 +273,28 @@ static void query_names_the_owner_of_the_job(void **state)
   ask();
   assert_string_equal(open_call(JOB)->user, "ann");
   assert_string_equal(open_call(JOB)->uri, "ipp://localhost/jobs/17");
+}
+
+static void query_goes_to_the_address_of_cupsd(void **state)
+{
+  static const struct {
+    const char *server, *url, *unix_socket;
+  } rows[] = {{"/run/a.sock", "http://localhost/", "/run/a.sock"},
+              {"127.0.0.1:8631", "http://127.0.0.1:8631/", ""},
+              {"[::1]:8632", "http://[::1]:8632/", ""},
+              {"fe80::a:8633", "http://[fe80::a]:8633/", ""}};
+  size_t i;
+
+  (void)state;
+  for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    assert_int_equal(setenv("CUPS_SERVER", rows[i].server, 1), 0);
+    ask();
+    assert_string_equal(open_call(JOB)->url, rows[i].url);
+    assert_string_equal(open_call(JOB)->unix_socket, rows[i].unix_socket);
+    respond(JOB, ipp_status(IPP_STATUS_ERROR_NOT_FOUND));
+    now_ms += DX_ASK_AGAIN_MS;
+  }
+  assert_int_equal(unsetenv("CUPS_SERVER"), 0);
 }
 
 static void answer_depends_on_the_printer(void **state)
@@ -632,6 +669,25 @@ static void incomplete_list_is_ignored(void **state)
   respond(LIST, ipp_jobs(&first, 1));
   end_call(open_call(LIST), DX_E_NET, 0, NULL);
   assert_int_equal(cupsd_may_rerun(&cupsd, "1", "urn:1"), DX_RERUN_UNKNOWN);
+  assert_int_equal(asked(LIST), 2); /* a second after the last one, at least */
+}
+
+/* Neither is one that memory has no room for; the next one is requested. */
+static void list_that_does_not_fit_is_ignored(void **state)
+{
+  static const struct ipp_listed first = {1, "urn:1", IPP_JSTATE_HELD, false};
+
+  (void)state;
+  (void)cupsd_may_rerun(&cupsd, "2", "urn:2");
+  has_no_memory = true;
+  respond(LIST, ipp_jobs(&first, 1));
+  has_no_memory = false;
+  respond(LIST, ipp_jobs(NULL, 0));
+  assert_int_equal(cupsd_may_rerun(&cupsd, "2", "urn:2"), DX_RERUN_UNKNOWN);
+  now_ms += DX_ASK_AGAIN_MS;
+  (void)cupsd_may_rerun(&cupsd, "2", "urn:2");
+  respond(LIST, ipp_jobs(NULL, 0));
+  assert_int_equal(cupsd_may_rerun(&cupsd, "2", "urn:2"), DX_RERUN_NO);
 }
 
 static void list_expires(void **state)
@@ -652,6 +708,7 @@ int main(void)
   const struct CMUnitTest tests[] = {
       WITH_CUPSD(every_state_has_an_answer),
       WITH_CUPSD(query_names_the_owner_of_the_job),
+      WITH_CUPSD(query_goes_to_the_address_of_cupsd),
       WITH_CUPSD(answer_depends_on_the_printer),
       WITH_CUPSD(pending_job_of_another_queue_that_is_not_listed_is_over),
       WITH_CUPSD(other_queue_is_found_despite_a_private_list),
@@ -674,6 +731,7 @@ int main(void)
       WITH_CUPSD(canceled_query_is_removed_from_the_queue),
       WITH_CUPSD(list_contains_jobs_that_may_run_again),
       WITH_CUPSD(incomplete_list_is_ignored),
+      WITH_CUPSD(list_that_does_not_fit_is_ignored),
       WITH_CUPSD(list_expires),
   };
 

@@ -36,7 +36,8 @@ static int64_t later_ms(void)
 }
 
 static struct dx_job *in_memory;
-static enum dx_rerun cupsd_says; /* about every print job */
+/* About print job 17, and about 18, which is the same one, sent again. */
+static enum dx_rerun cupsd_says, cupsd_says_of_18;
 
 static struct dx_job *held(void *ctx, const char *key)
 {
@@ -48,8 +49,10 @@ static struct dx_job *held(void *ctx, const char *key)
 static enum dx_rerun rerun(void *ctx, const char *cups_id, const char *uuid)
 {
   (void)ctx;
-  assert_string_equal(cups_id, "17");
   assert_string_equal(uuid, "urn:uuid:1");
+  if (strcmp(cups_id, "18") == 0)
+    return cupsd_says_of_18;
+  assert_string_equal(cups_id, "17");
   return cupsd_says;
 }
 
@@ -153,15 +156,15 @@ static size_t entries(const char *name)
   return count_entries(spool.dirfd, name);
 }
 
-/* A sweep after that many days, two hours after another. */
-static void sweep_in(int64_t in_days)
+/* A sweep after that many days, and that time after another. */
+static void sweep_after(int64_t in_days, int64_t gap_s)
 {
   const struct dx_clock later = {later_ms, later_ms};
   struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}};
   int fd;
 
   days = in_days;
-  times[1].tv_sec = later_ms() / 1000 - 7200;
+  times[1].tv_sec = later_ms() / 1000 - gap_s;
   fd = openat(spool.dirfd, "swept", O_WRONLY | O_CREAT, 0600);
   assert_true(fd >= 0);
   assert_int_equal(futimens(fd, times), 0);
@@ -169,6 +172,11 @@ static void sweep_in(int64_t in_days)
   dx_clock_use(&later);
   dx_spool_sweep(&spool, &sweep);
   dx_clock_use(NULL);
+}
+
+static void sweep_in(int64_t in_days)
+{
+  sweep_after(in_days, 7200);
 }
 
 static void old_finished_jobs_are_removed(void **state)
@@ -217,6 +225,33 @@ static void record_stays_as_long_as_cupsd_may_run_its_job_again(void **state)
   cupsd_says = DX_RERUN_NO;
   sweep_in(8);
   assert_int_equal(entries("finished"), 0);
+}
+
+/* Then each of its print jobs counts. */
+static void record_of_a_job_that_was_sent_again_stays_as_long(void **state)
+{
+  static const enum dx_rerun answers[][2] = {{DX_RERUN_MAY, DX_RERUN_NO},
+                                             {DX_RERUN_NO, DX_RERUN_MAY},
+                                             {DX_RERUN_UNKNOWN, DX_RERUN_NO},
+                                             {DX_RERUN_NO, DX_RERUN_UNKNOWN},
+                                             {DX_RERUN_NO, DX_RERUN_NO}};
+  struct dx_job *job;
+  size_t i;
+
+  (void)state;
+  finish("17");
+  job = load();
+  job->others = calloc(1, sizeof(*job->others));
+  job->other_count = 1;
+  job->others[0].cups_id = strdup("18");
+  assert_int_equal(dx_job_save(job, &err), DX_OK);
+  dx_job_free(&job);
+  for (i = 0; i < 5; i++) {
+    cupsd_says = answers[i][0];
+    cupsd_says_of_18 = answers[i][1];
+    sweep_in(8);
+    assert_int_equal(entries("finished"), i < 4);
+  }
 }
 
 static void personal_data_is_finally_removed(void **state)
@@ -325,6 +360,57 @@ static void two_sweeps_are_an_hour_apart(void **state)
   assert_int_equal(entries("finished"), 1);
 }
 
+static void nothing_is_removed_when_the_clock_was_set_back(void **state)
+{
+  struct stat st;
+
+  (void)state;
+  finish(NULL);
+  sweep_after(8, -86400);
+  assert_int_equal(entries("finished"), 1);
+  /* The next sweep does not wait for that time. */
+  assert_int_equal(fstatat(spool.dirfd, "swept", &st, 0), 0);
+  assert_true(st.st_mtim.tv_sec <= time(NULL));
+}
+
+static void stamp_is_not_written_through_a_link(void **state)
+{
+  static const struct timespec old[2] = {{.tv_sec = 1}, {.tv_sec = 1}};
+  struct stat st;
+
+  (void)state;
+  assert_int_equal(mknodat(spool.dirfd, "other", S_IFREG | 0600, 0), 0);
+  assert_int_equal(symlinkat("other", spool.dirfd, "swept"), 0);
+  assert_int_equal(utimensat(spool.dirfd, "other", old, 0), 0);
+  assert_int_equal(utimensat(spool.dirfd, "swept", old, AT_SYMLINK_NOFOLLOW),
+                   0);
+  dx_spool_sweep(&spool, &sweep);
+  assert_int_equal(fstatat(spool.dirfd, "other", &st, 0), 0);
+  assert_int_equal(st.st_mtim.tv_sec, 1);
+}
+
+/* Another server may be writing them. */
+static void only_old_temporary_files_are_removed(void **state)
+{
+  static const char *const names[] = {".a.json.0123456789abcdef",
+                                      "history/.b.json.0123456789abcdef"};
+  char results[TEMP_DIR_BYTES + 16];
+  size_t i;
+
+  (void)state;
+  (void)snprintf(results, sizeof(results), "%s/history", dir);
+  only_service.results_dir = results;
+  for (i = 0; i < 2; i++)
+    assert_int_equal(mknodat(spool.dirfd, names[i], S_IFREG | 0600, 0), 0);
+  sweep_in(0);
+  for (i = 0; i < 2; i++)
+    assert_int_equal(faccessat(spool.dirfd, names[i], F_OK, 0), 0);
+  sweep_in(1);
+  for (i = 0; i < 2; i++)
+    assert_int_equal(faccessat(spool.dirfd, names[i], F_OK, 0), -1);
+  only_service.results_dir = NO_RESULTS;
+}
+
 static void damaged_job_stays(void **state)
 {
   (void)state;
@@ -341,12 +427,16 @@ int main(void)
       IN_SPOOL(old_finished_jobs_are_removed),
       IN_SPOOL(links_go_with_their_jobs),
       IN_SPOOL(record_stays_as_long_as_cupsd_may_run_its_job_again),
+      IN_SPOOL(record_of_a_job_that_was_sent_again_stays_as_long),
       IN_SPOOL(personal_data_is_finally_removed),
       IN_SPOOL(jobs_in_memory_only_expire),
       IN_SPOOL(nothing_unfinished_is_removed_too_early),
       IN_SPOOL(abandoned_job_expires),
       IN_SPOOL(job_that_awaits_on_result_does_not_expire),
       IN_SPOOL(two_sweeps_are_an_hour_apart),
+      IN_SPOOL(nothing_is_removed_when_the_clock_was_set_back),
+      IN_SPOOL(stamp_is_not_written_through_a_link),
+      IN_SPOOL(only_old_temporary_files_are_removed),
       IN_SPOOL(damaged_job_stays),
   };
 
