@@ -120,7 +120,6 @@ enum dx_permission permit_ask(struct manager *manager, struct managed *managed)
     backend = DX_BACKEND_BROKEN;
   }
   facts.print.backend = backend;
-  facts.cupsd_gone = dx_cupsd_is_gone(job->print.cupsd);
   if (dx_permission_needs_answer(&facts)) {
     if (managed->asked_ms == 0)
       managed->asked_ms = dx_monotonic_ms();

@@ -77,6 +77,7 @@ unit_programs = \
 	tests/unit/test_mime \
 	tests/unit/test_once \
 	tests/unit/test_permission \
+	tests/unit/test_permit \
 	tests/unit/test_outage \
 	tests/unit/test_pictures \
 	tests/unit/test_png \
@@ -135,6 +136,8 @@ tests_unit_test_once_SOURCES = tests/unit/test_once.c $(engine_fixture)
 tests_unit_test_once_LDFLAGS = $(fake_http)
 tests_unit_test_outage_SOURCES = tests/unit/test_outage.c $(engine_fixture)
 tests_unit_test_outage_LDFLAGS = $(fake_http)
+tests_unit_test_permit_SOURCES = tests/unit/test_permit.c \
+	daemon/attend.c daemon/permit.c
 tests_unit_test_rows_SOURCES = tests/unit/test_rows.c $(engine_fixture)
 tests_unit_test_rows_LDFLAGS = $(fake_http)
 tests_unit_test_spool_LDFLAGS = -Wl,--wrap=renameat \

@@ -1,0 +1,331 @@
+/*
+ * test_permit.c - when docextractd asks the attending backend, or cupsd, and
+ * what it does with their answers, with a cupsd, clients, and a clock that the
+ * test controls. The table of what may be sent: test_permission.c.
+ */
+#include "tests/unit/unit.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "daemon/manager.h"
+#include "lib/base/clock.h"
+#include "lib/base/policy.h"
+
+static int64_t now_ms;
+
+static int64_t now(void)
+{
+  return now_ms;
+}
+
+static const struct dx_clock test_clock = {now, now};
+
+/* ---- what permit.c and attend.c call ---- */
+
+static struct fake {
+  enum dx_answer answer, answer_about_18;
+  int64_t answered_ms; /* -1: cupsd has not answered yet */
+  int asked, forgotten, woken, lines;
+  char line[100]; /* the last one that was sent */
+} fake;
+
+bool cupsd_answer(struct cupsd *cupsd, const struct dx_job *job,
+                  struct question *question, int64_t since_ms,
+                  enum dx_answer *ret_answer)
+{
+  (void)cupsd;
+  (void)question;
+  fake.asked++;
+  *ret_answer =
+      strcmp(job->cups_id, "18") == 0 ? fake.answer_about_18 : fake.answer;
+  return fake.answered_ms >= since_ms;
+}
+
+void cupsd_forget(struct question *question)
+{
+  (void)question;
+  fake.forgotten++;
+}
+
+void dx_engine_wake(struct dx_job *job)
+{
+  (void)job;
+  fake.woken++;
+}
+
+void control_send(struct client *client, const char *format, ...)
+{
+  va_list args;
+
+  (void)client;
+  va_start(args, format);
+  (void)vsnprintf(fake.line, sizeof(fake.line), format, args);
+  va_end(args);
+  fake.lines++;
+}
+
+void client_close(struct client *client)
+{
+  client->is_gone = true;
+}
+
+/* ---- a job of one document, and its attendant ---- */
+
+static struct manager manager;
+static struct managed managed;
+static struct client client;
+static struct dx_job *job;
+
+static int begin(void **state)
+{
+  (void)state;
+  now_ms = 1000000;
+  dx_clock_use(&test_clock);
+  fake = (struct fake){.answered_ms = -1};
+  manager = (struct manager){.receipts_ms = INT64_MAX};
+  client = (struct client){.manager = &manager};
+  job = dx_job_new();
+  job->submissions = calloc(1, sizeof(*job->submissions));
+  job->submission_count = 1;
+  job->submissions[0].job = job;
+  job->cups_id = strdup("17");
+  job->print.backend = DX_BACKEND_LEFT;
+  managed = (struct managed){.job = job};
+  LIST_INSERT_HEAD(&manager.jobs, &managed, link);
+  attend_reset(&managed);
+  return 0;
+}
+
+static int end(void **state)
+{
+  (void)state;
+  LIST_INIT(&manager.jobs);
+  dx_job_free(&job);
+  dx_clock_use(NULL);
+  return 0;
+}
+
+static void attend(void)
+{
+  job->print.backend = DX_BACKEND_ATTENDS;
+  managed.attendant = &client;
+  client.managed = &managed;
+}
+
+/* From now on, cupsd has just answered this. */
+static void answer(enum dx_answer it)
+{
+  fake.answer = it;
+  fake.answered_ms = now_ms;
+}
+
+static void expect(enum dx_permission permission)
+{
+  assert_int_equal(permit_ask(&manager, &managed), permission);
+}
+
+/* ---- the attendant ---- */
+
+static void attendant_is_asked_before_each_step(void **state)
+{
+  (void)state;
+  attend();
+  expect(DX_MAY_WAIT);
+  assert_string_equal(fake.line, "may 1");
+  expect(DX_MAY_WAIT);
+  assert_int_equal(fake.lines, 1);
+  permit_reply(&managed, 1, true);
+  expect(DX_MAY_SEND);
+  expect(DX_MAY_WAIT);
+  assert_string_equal(fake.line, "may 2");
+  permit_reply(&managed, 1, true); /* late */
+  expect(DX_MAY_WAIT);
+  permit_reply(&managed, 2, false); /* `ended` follows */
+  expect(DX_MAY_WAIT);
+  permit_reply(&managed, 2, true);
+  expect(DX_MAY_SEND);
+  assert_int_equal(fake.asked, 0);
+}
+
+static void cupsd_is_asked_if_the_attendant_does_not_answer(void **state)
+{
+  (void)state;
+  attend();
+  expect(DX_MAY_WAIT);
+  now_ms += 999;
+  expect(DX_MAY_WAIT);
+  assert_int_equal(fake.asked, 0);
+  now_ms++;
+  answer(DX_ANSWER_CANCELED);
+  expect(DX_MAY_CANCEL);
+}
+
+static void nothing_is_sent_before_the_journal_is_written(void **state)
+{
+  (void)state;
+  attend();
+  job->print.undecided = true; /* it is not, because a backend attends again */
+  expect(DX_MAY_WAIT);
+  permit_reply(&managed, 1, true);
+  expect(DX_MAY_WAIT);
+  assert_false(job->print.undecided);
+  assert_true(job->dirty);
+}
+
+/* ---- cupsd ---- */
+
+static void answer_is_written_before_anything_is_sent(void **state)
+{
+  (void)state;
+  answer(DX_ANSWER_OVER);
+  expect(DX_MAY_WAIT);
+  assert_true(job->dirty);
+  assert_int_equal(job->print.final, DX_FINAL_OVER);
+  job->dirty = false;
+  expect(DX_MAY_SEND);
+}
+
+static void cupsd_is_asked_before_each_step(void **state)
+{
+  (void)state;
+  answer(DX_ANSWER_ACTIVE);
+  expect(DX_MAY_SEND);
+  now_ms++;
+  expect(DX_MAY_WAIT);
+  now_ms += DX_ASK_CUPSD_MS;
+  fake.answered_ms = now_ms - 1; /* since it was asked */
+  expect(DX_MAY_SEND);
+}
+
+static void job_without_a_print_job_is_sent(void **state)
+{
+  (void)state;
+  job->print.backend = DX_BACKEND_NONE;
+  expect(DX_MAY_SEND);
+  assert_int_equal(fake.asked, 0);
+}
+
+static void decision_is_requested_until_cupsd_knows_the_print_job(void **state)
+{
+  (void)state;
+  job->print.backend = DX_BACKEND_BROKEN;
+  answer(DX_ANSWER_UNKNOWN);
+  expect(DX_MAY_ASK);
+  assert_true(job->print.undecided);
+  assert_true(job->dirty);
+  assert_int_equal(job->message_code, DX_E_JOB);
+  answer(DX_ANSWER_HELD);
+  expect(DX_MAY_WAIT);
+  assert_false(job->print.undecided);
+  assert_int_equal(job->message_code, DX_OK);
+  assert_string_equal(job->message, "");
+}
+
+/* A client has sent the print job twice; the backend of the later one attends,
+ * but hangs. */
+static void other_print_job_counts_if_one_is_canceled(void **state)
+{
+  (void)state;
+  job->others = calloc(1, sizeof(*job->others));
+  job->other_count = 1;
+  job->others[0].cups_id = strdup("18");
+  job->others[0].print.backend = DX_BACKEND_LEFT;
+  attend();
+  expect(DX_MAY_WAIT);
+  now_ms += 1000;
+  answer(DX_ANSWER_CANCELED);
+  fake.answer_about_18 = DX_ANSWER_ACTIVE;
+  expect(DX_MAY_WAIT); /* until that is written */
+  assert_string_equal(job->cups_id, "18");
+  assert_true(job->dirty);
+  assert_null(managed.attendant);
+  assert_null(client.managed);
+  assert_int_equal(fake.forgotten, 1); /* the question is about the first */
+  job->dirty = false;
+  expect(DX_MAY_SEND);
+  fake.answer_about_18 = DX_ANSWER_CANCELED;
+  expect(DX_MAY_CANCEL);
+}
+
+static void job_is_canceled_with_its_print_job(void **state)
+{
+  (void)state;
+  dx_job_set_message(job, DX_E_NET, "trying again", 1);
+  permit_learn(&managed, DX_ANSWER_CANCELED);
+  assert_int_equal(job->submissions[0].state, DX_ST_CANCELED);
+  assert_string_equal(job->message, "");
+  assert_int_equal(fake.woken, 1);
+}
+
+/* ---- watching ---- */
+
+static void cupsd_is_asked_less_often_with_time(void **state)
+{
+  int64_t gap_ms = DX_WATCH_FIRST_MS;
+  int i;
+
+  (void)state;
+  assert_int_equal(permit_turn(&manager), now_ms + DX_ASK_AGAIN_MS);
+  for (i = 0; i < 10; i++) {
+    answer(DX_ANSWER_ACTIVE);
+    assert_int_equal(permit_turn(&manager), now_ms + gap_ms);
+    assert_int_equal(fake.woken, i + 1);
+    now_ms += gap_ms - 1;
+    assert_int_equal(permit_turn(&manager), now_ms + 1);
+    assert_int_equal(fake.woken, i + 1);
+    now_ms++;
+    gap_ms = 2 * gap_ms < DX_WATCH_MAX_MS ? 2 * gap_ms : DX_WATCH_MAX_MS;
+  }
+}
+
+static void only_open_print_jobs_without_an_attendant_are_watched(void **state)
+{
+  (void)state;
+  answer(DX_ANSWER_OVER);
+  assert_int_equal(permit_turn(&manager), INT64_MAX); /* that is the last one */
+  job->print.final = DX_FINAL_NONE;
+  job->ended = true;
+  assert_int_equal(permit_turn(&manager), INT64_MAX);
+  job->ended = false;
+  job->print.backend = DX_BACKEND_NONE;
+  assert_int_equal(permit_turn(&manager), INT64_MAX);
+  attend();
+  assert_int_equal(permit_turn(&manager), INT64_MAX);
+  assert_int_equal(fake.asked, 1);
+}
+
+/* It is asked for a step, and answers while no step is due. */
+static void answer_wakes_the_job(void **state)
+{
+  (void)state;
+  managed.watch_ms = INT64_MAX;
+  expect(DX_MAY_WAIT);
+  (void)permit_turn(&manager);
+  assert_int_equal(fake.woken, 0);
+  answer(DX_ANSWER_ACTIVE);
+  (void)permit_turn(&manager);
+  assert_int_equal(fake.woken, 1);
+}
+
+#define WITH_JOB(test) cmocka_unit_test_setup_teardown(test, begin, end)
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      WITH_JOB(attendant_is_asked_before_each_step),
+      WITH_JOB(cupsd_is_asked_if_the_attendant_does_not_answer),
+      WITH_JOB(nothing_is_sent_before_the_journal_is_written),
+      WITH_JOB(answer_is_written_before_anything_is_sent),
+      WITH_JOB(cupsd_is_asked_before_each_step),
+      WITH_JOB(job_without_a_print_job_is_sent),
+      WITH_JOB(decision_is_requested_until_cupsd_knows_the_print_job),
+      WITH_JOB(other_print_job_counts_if_one_is_canceled),
+      WITH_JOB(job_is_canceled_with_its_print_job),
+      WITH_JOB(cupsd_is_asked_less_often_with_time),
+      WITH_JOB(only_open_print_jobs_without_an_attendant_are_watched),
+      WITH_JOB(answer_wakes_the_job),
+  };
+
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
