@@ -221,10 +221,14 @@ static void hostile_line_closes_the_connection(void **state)
   static const struct {
     const char *bytes;
     size_t len;
-  } rows[] = {{"leave\0\n", 7},        {"\n", 1},
-              {"leave\r\n", 7},        {"GET / HTTP/1.1\n", 15},
-              {"done\n", 5}, /* of the server */
-              {"hello \x1b[2J\n", 11}, {endless, sizeof(endless)}};
+  } rows[] = {{"leave\0\n", 7},
+              {"\n", 1},
+              {"leave\r\n", 7},
+              {"GET / HTTP/1.1\n", 15},
+              {"note a b c d e f\n", 17}, /* of the server */
+              {"done\n", 5},
+              {"hello \x1b[2J\n", 11},
+              {endless, sizeof(endless)}};
   struct control *control = serve();
   int good = dial_and_hear(control);
   size_t i;

@@ -214,6 +214,25 @@ static void slow_upload_does_not_delay_the_others(void **state)
   assert_int_equal(fixture_processed(), 2);
 }
 
+static bool slow_storage(const struct fixture_call *call,
+                         struct fixture_response *ret)
+{
+  ret->landed = true;
+  ret->took_ms = 20 * S;
+  return call->kind == PUT;
+}
+
+static void four_documents_are_uploaded_at_once(void **state)
+{
+  (void)state;
+  fixture.odd = slow_storage;
+  (void)fixture_job(6, false);
+  fixture_drive(fixture.now_ms + 10 * S);
+  assert_int_equal(fixture.count[PUT], 4);
+  assert_int_equal(fixture_drive_to_end(), DX_OK);
+  assert_int_equal(fixture.count[PUT], 6);
+}
+
 static bool is_not_the_service(const struct fixture_call *call,
                                struct fixture_response *ret)
 {
@@ -813,6 +832,7 @@ int main(void)
       ON_STAGE(slow_disk_delays_no_call),
       ON_STAGE(one_refused_document_does_not_stop_the_others),
       ON_STAGE(slow_upload_does_not_delay_the_others),
+      ON_STAGE(four_documents_are_uploaded_at_once),
       ON_STAGE(wrong_base_url_stops_the_whole_service),
       ON_STAGE(grouped_documents_are_one_source),
       ON_STAGE(slow_case_does_not_delay_the_others),
