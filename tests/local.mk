@@ -73,6 +73,7 @@ unit_programs = \
 	tests/unit/test_jpeg \
 	tests/unit/test_json \
 	tests/unit/test_json_scan \
+	tests/unit/test_manager \
 	tests/unit/test_merge \
 	tests/unit/test_mime \
 	tests/unit/test_once \
@@ -129,6 +130,10 @@ tests_unit_test_cupsd_LDFLAGS = $(fake_http) -Wl,--wrap=reallocarray
 tests_unit_test_engine_SOURCES = tests/unit/test_engine.c $(engine_fixture)
 tests_unit_test_engine_LDFLAGS = $(fake_http)
 tests_unit_test_fs_LDFLAGS = -Wl,--wrap=renameat2 -Wl,--wrap=readdir64
+tests_unit_test_manager_SOURCES = tests/unit/test_manager.c \
+	daemon/attend.c daemon/manager.c daemon/permit.c daemon/transfers.c \
+	daemon/verbs.c
+tests_unit_test_manager_LDFLAGS = $(fake_http)
 tests_unit_test_merge_LDFLAGS = -Wl,--wrap=renameat \
 	-Wl,--wrap=unlinkat -Wl,--wrap=symlinkat -Wl,--wrap=fsync \
 	-Wl,--wrap=dx_cupsd_is_gone

@@ -241,6 +241,7 @@ static void record_of_a_job_that_was_sent_again_stays_as_long(void **state)
   (void)state;
   finish("17");
   job = load();
+  free(job->others);
   job->others = calloc(1, sizeof(*job->others));
   job->other_count = 1;
   job->others[0].cups_id = strdup("18");

@@ -1,0 +1,829 @@
+/*
+ * test_manager.c - the jobs of docextractd: receipts, the list, the verbs of
+ * clients, and what clients are told. With a spool, and an engine whose calls
+ * are never answered; clients, cupsd, and clock belong to the test.
+ */
+#include "tests/unit/temp_dir.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "daemon/manager.h"
+#include "lib/base/clock.h"
+#include "lib/base/fs.h"
+#include "lib/base/policy.h"
+#include "tests/unit/fake_http.h"
+
+#define KEY "0123456789abcdef0123456789abcdef"
+#define KEY_2 "2123456789abcdef0123456789abcdef"
+#define CALLS_MAX 16
+
+/* ---- the clock, the network, and the disk ---- */
+
+static int64_t now_ms, tick_ms;
+
+static int64_t now(void)
+{
+  return now_ms += tick_ms;
+}
+
+static const struct dx_clock test_clock = {now, now};
+
+struct dx_http_call {
+  bool is_open;
+  char method[8];
+};
+static struct dx_http_call calls[CALLS_MAX];
+static size_t call_count;
+
+enum dx_code __wrap_dx_http_start(struct dx_http *http,
+                                  const struct dx_http_request *request,
+                                  struct dx_http_call **ret_call,
+                                  struct dx_err *err)
+{
+  (void)http;
+  (void)err;
+  assert_true(call_count < CALLS_MAX);
+  *ret_call = &calls[call_count++];
+  (*ret_call)->is_open = true;
+  (void)snprintf((*ret_call)->method, sizeof((*ret_call)->method), "%s",
+                 request->url != NULL &&
+                         strstr(request->url, "a.example") != NULL
+                     ? "service"
+                     : "cupsd");
+  return DX_OK;
+}
+
+void __wrap_dx_http_cancel(struct dx_http_call **call)
+{
+  if (*call != NULL)
+    (*call)->is_open = false;
+  *call = NULL;
+}
+
+enum dx_code __wrap_dx_http_run(struct dx_http *http, int64_t timeout_ms,
+                                const int *wake, size_t wake_count,
+                                struct dx_err *err)
+{
+  (void)http;
+  (void)timeout_ms;
+  (void)wake;
+  (void)wake_count;
+  (void)err;
+  return DX_OK;
+}
+
+static size_t open_calls(const char *to)
+{
+  size_t i, n = 0;
+
+  for (i = 0; i < call_count; i++)
+    n += calls[i].is_open && strcmp(calls[i].method, to) == 0;
+  return n;
+}
+
+static ino_t bad_directory; /* cannot be synced; 0: none */
+
+int fsync(int fd)
+{
+  struct stat st;
+
+  if (fstat(fd, &st) == 0 && st.st_ino != bad_directory)
+    return 0;
+  errno = EIO;
+  return -1;
+}
+
+void status_tell(struct status *status, struct dx_job *job)
+{
+  (void)status;
+  (void)job;
+}
+
+/* ---- clients ---- */
+
+struct dialed {
+  struct client client;
+  char lines[4000];
+};
+static struct dialed dialed[4];
+static size_t dialed_count;
+
+void control_send(struct client *client, const char *format, ...)
+{
+  struct dialed *d = (struct dialed *)(void *)client;
+  size_t len = strlen(d->lines);
+  va_list args;
+
+  va_start(args, format);
+  (void)vsnprintf(d->lines + len, sizeof(d->lines) - len, format, args);
+  va_end(args);
+  (void)strcat(d->lines, "\n");
+}
+
+void client_close(struct client *client)
+{
+  client->is_gone = true;
+}
+
+static struct manager manager;
+static struct dx_err err;
+
+static void say(struct client *client, const char *line)
+{
+  struct dx_message message;
+
+  ((struct dialed *)(void *)client)->lines[0] = '\0';
+  assert_int_equal(dx_message_parse(line, strlen(line), &message, &err), DX_OK);
+  verbs_message(&manager, client, &message);
+}
+
+static struct client *dial(void)
+{
+  struct client *client = &dialed[dialed_count++].client;
+
+  assert_true(dialed_count <= 4);
+  return client;
+}
+
+static void check_heard(const struct client *client, const char *text)
+{
+  const struct dialed *d = (const void *)client;
+
+  if (strstr(d->lines, text) == NULL)
+    fail_msg("'%s' instead of '%s'", d->lines, text);
+}
+
+/* ---- docextractd ---- */
+
+static char dir[TEMP_DIR_BYTES];
+static struct dx_spool spool;
+
+static int start(void **state)
+{
+  struct dx_config *config = NULL;
+  char text[600], path[TEMP_DIR_BYTES + 8];
+  int len;
+
+  (void)state;
+  now_ms = (int64_t)time(NULL) * 1000;
+  tick_ms = 0;
+  bad_directory = 0;
+  dx_clock_use(&test_clock);
+  call_count = dialed_count = 0;
+  memset(calls, 0, sizeof(calls));
+  memset(dialed, 0, sizeof(dialed));
+  if (temp_dir_make(dir) < 0 || dx_spool_open(dir, &spool, &err) != DX_OK)
+    return -1;
+  len = snprintf(text, sizeof(text),
+                 "SpoolDir %s\n"
+                 "<Service default>\nBaseURL https://a.example\n"
+                 "Token file\nTokenFile %s/token\n</Service>\n"
+                 "<Service other>\nBaseURL https://a.example\n"
+                 "Token file\nTokenFile %s/token\n</Service>\n",
+                 dir, dir, dir);
+  (void)snprintf(path, sizeof(path), "%s/conf", dir);
+  if (dx_fs_write(spool.dirfd, "token", "T", 1, 0600, true, &err) != DX_OK ||
+      dx_fs_write(spool.dirfd, "conf", text, (size_t)len, 0600, true, &err) !=
+          DX_OK ||
+      dx_config_load(path, &config, NULL, &err) != DX_OK) {
+    print_error("%s\n", err.text);
+    return -1;
+  }
+  manager = (struct manager){.spool = &spool, .stop_fd = -1};
+  return manager_start(&manager, config, &err) == DX_OK ? 0 : -1;
+}
+
+static int stop(void **state)
+{
+  (void)state;
+  bad_directory = 0;
+  manager_stop(&manager);
+  dx_clock_use(NULL);
+  dx_spool_close(&spool);
+  return temp_dir_remove(dir);
+}
+
+static void turn(void)
+{
+  (void)manager_turn(&manager);
+  assert_int_equal(dx_engine_run(manager.engine, 0, NULL, 0, &err), DX_OK);
+}
+
+static size_t entries(const char *name)
+{
+  return count_entries(spool.dirfd, name);
+}
+
+static void damage(const char *directory)
+{
+  struct stat st;
+
+  assert_int_equal(fstatat(spool.dirfd, directory, &st, 0), 0);
+  bad_directory = st.st_ino;
+}
+
+/* ---- jobs ---- */
+
+/* The name of a receipt with two documents. If it is of a print job, cupsd is
+ * asked about it, unless its backend attends. */
+static const char *receive(const char *key, bool is_printed)
+{
+  static char name[DX_RECEIPT_BYTES];
+  struct dx_job *job = NULL;
+  char file[DX_FILE_NAME_BYTES];
+  size_t i;
+
+  assert_int_equal(dx_spool_receive(&spool, &job, &err), DX_OK);
+  job->documents = calloc(2, sizeof(*job->documents));
+  job->document_count = 2;
+  for (i = 0; i < 2; i++) {
+    job->documents[i] = (struct dx_document){
+        .entry = {.kind = DX_KIND_DOCUMENT,
+                  .type = "application/pdf",
+                  .origin = "application/pdf",
+                  .name = "a.pdf",
+                  .pages = 1,
+                  .length = 1,
+                  .sha256 = "0123456789abcdef0123456789abcdef"
+                            "0123456789abcdef0123456789abcdef"},
+        .is_here = true};
+    dx_document_file(i, file);
+    assert_int_equal(dx_fs_write(job->dirfd, file, "1", 1, 0600, true, &err),
+                     DX_OK);
+  }
+  job->service = strdup("default");
+  job->base_url = strdup("https://a.example");
+  (void)strcpy(job->key, key);
+  if (is_printed) {
+    dx_print_begin(&job->print);
+    job->queue = strdup("chart");
+    job->cups_id = strdup("17");
+    job->uuid = strdup(key);
+    job->user = strdup("ann");
+  }
+  assert_int_equal(dx_job_plan(job, &err), DX_OK);
+  assert_int_equal(dx_spool_commit(&spool, job, &err), DX_OK);
+  (void)snprintf(name, sizeof(name), "%s", strchr(job->path, '/') + 1);
+  dx_job_free(&job);
+  return name;
+}
+
+/* The same, as a job. */
+static struct managed *take(const char *key, bool is_printed)
+{
+  struct managed *managed;
+
+  assert_int_equal(manager_pick_up(&manager, receive(key, is_printed), &err),
+                   DX_OK);
+  managed = manager_find(&manager, key);
+  assert_non_null(managed);
+  return managed;
+}
+
+/* Its documents have this state. */
+static void set_states(struct managed *managed, enum dx_state first,
+                       enum dx_state second)
+{
+  struct dx_submission *subs = managed->job->submissions;
+  size_t i;
+
+  subs[0].state = first;
+  subs[1].state = second;
+  for (i = 0; i < 2; i++) {
+    if (subs[i].source_id == NULL && first == DX_ST_EXTRACTED) {
+      subs[i].source_id = strdup("S");
+      assert_int_equal(dx_submission_set_place(&subs[i], "default",
+                                               "https://a.example", NULL, &err),
+                       DX_OK);
+    }
+    subs[i].failed_at = dx_state_is_final(subs[i].state) ? now_ms : 0;
+    subs[i].code = subs[i].state == DX_ST_FAILED ? DX_E_REFUSED : DX_OK;
+  }
+  managed->job->dirty = true;
+}
+
+/* Both have failed; the job is stored in jobs/, and not in memory. */
+static void fail_job(const char *key, bool is_printed)
+{
+  set_states(take(key, is_printed), DX_ST_FAILED, DX_ST_FAILED);
+  turn();
+  assert_null(manager_find(&manager, key));
+}
+
+/* As if docextractd had just started. */
+static void forget(struct managed *managed)
+{
+  assert_int_equal(dx_engine_remove(manager.engine, managed->job), DX_OK);
+  manager_drop(&manager, managed);
+}
+
+static struct dx_job *load(const char *key)
+{
+  struct dx_job *job = NULL;
+
+  assert_int_equal(dx_spool_load(&spool, key, &job, &err), DX_OK);
+  return job;
+}
+
+static enum dx_state stored_state(const char *key)
+{
+  struct dx_job *job = load(key);
+  enum dx_state state = job->submissions[0].state;
+
+  dx_job_free(&job);
+  return state;
+}
+
+/* A client that attends the job. */
+static struct client *attend(const struct managed *managed)
+{
+  struct client *client = dial();
+  char line[100];
+
+  (void)snprintf(line, sizeof(line), "attend %s %s", managed->job->print.key,
+                 managed->job->print.run);
+  say(client, line);
+  assert_ptr_equal(client->managed, managed);
+  return client;
+}
+
+/* ---- the list ---- */
+
+static void dropped_job_has_no_clients(void **state)
+{
+  struct managed *managed = take(KEY, true);
+  struct client *attendant = attend(managed), *other = dial();
+
+  (void)state;
+  say(other, "seen");
+  other->waits = managed;
+  managed->job->submissions[0].hook_ms = 1; /* it is not forgotten, either */
+  manager.load_ms = INT64_MAX;
+  forget(managed);
+  assert_null(attendant->managed);
+  assert_null(other->waits);
+  assert_int_equal(manager.load_ms, now_ms + DX_LOCAL_RETRY_MS);
+}
+
+static void job_that_cannot_be_moved_is_moved_later(void **state)
+{
+  struct managed *managed = take(KEY, false);
+
+  (void)state;
+  assert_int_equal(mkdirat(spool.dirfd, "finished/" KEY, 0700), 0);
+  assert_int_equal(mkdirat(spool.dirfd, "finished/" KEY "/a", 0700), 0);
+  set_states(managed, DX_ST_EXTRACTED, DX_ST_EXTRACTED);
+  turn();
+  assert_int_equal(entries("jobs"), 1);
+  assert_int_equal(dx_fs_remove_tree(spool.dirfd, "finished/" KEY, &err),
+                   DX_OK);
+  now_ms += DX_LOCAL_RETRY_MS;
+  turn();
+  assert_int_equal(entries("jobs"), 0);
+  assert_int_equal(entries("finished"), 1);
+}
+
+static void job_of_a_killed_docextractd_is_cleaned(void **state)
+{
+  struct managed *managed = take(KEY, true);
+
+  (void)state;
+  assert_int_equal(mknodat(managed->job->dirfd, ".job.json.0123456789abcdef",
+                           S_IFREG | 0600, 0),
+                   0);
+  assert_int_equal(entries("jobs/" KEY), 4);
+  forget(managed);
+  now_ms += 1000;
+  manager.load_ms = now_ms;
+  turn();
+  assert_non_null(manager_find(&manager, KEY));
+  assert_int_equal(entries("jobs/" KEY), 3);
+}
+
+static void attended_job_does_not_expire(void **state)
+{
+  struct managed *managed = take(KEY, true);
+  struct client *client = attend(managed);
+
+  (void)state;
+  manager_expire(&manager, managed->job);
+  assert_int_equal(managed->job->submissions[0].state, DX_ST_STORED);
+  verbs_closed(NULL, client);
+  manager_expire(&manager, managed->job);
+  assert_int_equal(managed->job->submissions[0].state, DX_ST_EXPIRED);
+}
+
+/* ---- receipts ---- */
+
+static void receipts_are_picked_up_in_several_turns(void **state)
+{
+  (void)state;
+  (void)receive(KEY, true);
+  (void)receive(KEY_2, true);
+  manager.receipts_ms = 0;
+  tick_ms = DX_TURN_MS;
+  (void)manager_turn(&manager);
+  assert_int_equal(entries("received"), 1);
+  (void)manager_turn(&manager);
+  assert_int_equal(entries("received"), 0);
+}
+
+static void job_is_loaded_after_its_receipt_is_merged(void **state)
+{
+  (void)state;
+  forget(take(KEY, true));
+  (void)receive(KEY, true);
+  manager.receipts_ms = INT64_MAX;
+  manager.load_ms = 0;
+  (void)manager_turn(&manager);
+  assert_null(manager_find(&manager, KEY));
+  manager.receipts_ms = 0;
+  (void)manager_turn(&manager);
+  assert_non_null(manager_find(&manager, KEY));
+}
+
+/* The answer about the previous run is not used. */
+static void failed_job_that_is_printed_again_is_new(void **state)
+{
+  struct managed *managed;
+
+  (void)state;
+  fail_job(KEY, true);
+  assert_int_equal(manager_borrow(&manager, KEY, &managed, &err), DX_OK);
+  assert_false(managed->is_new);
+  managed->job->print.backend = DX_BACKEND_ENDED;
+  (void)permit_ask(&manager, managed);
+  assert_non_null(managed->question.cupsd);
+  assert_int_equal(manager_pick_up(&manager, receive(KEY, true), &err), DX_OK);
+  assert_ptr_equal(manager_find(&manager, KEY), managed);
+  assert_true(managed->is_new);
+  assert_null(managed->question.cupsd);
+}
+
+static void receipt_waits_for_a_call_of_its_job(void **state)
+{
+  (void)state;
+  (void)take(KEY, false);
+  now_ms += 10000; /* the rate limit holds the first call */
+  turn();
+  assert_int_equal(open_calls("service"), 1);
+  assert_int_equal(manager_pick_up(&manager, receive(KEY, false), &err),
+                   DX_E_BUSY);
+  assert_true(manager.receipts_ms <= now_ms + 100);
+  assert_int_equal(entries("received"), 1);
+}
+
+static void nothing_is_sent_before_the_pick_up_is_durable(void **state)
+{
+  const char *name = receive(KEY, false);
+
+  (void)state;
+  damage("jobs");
+  assert_int_equal(manager_pick_up(&manager, name, &err), DX_OK);
+  now_ms += 10000;
+  turn();
+  assert_int_equal(call_count, 0);
+  bad_directory = 0;
+  now_ms += 10000;
+  turn();
+  assert_int_equal(open_calls("service"), 1);
+}
+
+static void only_that_run_is_refused(void **state)
+{
+  struct client *this_run = dial(), *other_run = dial();
+  const struct dx_err why = {.code = DX_E_CHANGED, .text = "it differs"};
+
+  (void)state;
+  say(this_run, "seen");
+  say(other_run, "seen");
+  (void)strcpy(this_run->key, KEY);
+  (void)strcpy(this_run->run, "0123456789abcdef");
+  (void)strcpy(other_run->key, KEY);
+  (void)strcpy(other_run->run, "1123456789abcdef");
+  attend_refused(&manager, KEY ".0123456789abcdef", true, &why);
+  check_heard(this_run, "end E_CHANGED it differs\n");
+  assert_string_equal(this_run->key, "");
+  assert_true(this_run->is_gone);
+  assert_false(other_run->is_gone);
+}
+
+/* ---- canceling in CUPS ---- */
+
+/* A client has sent the print job twice, and CUPS holds both. */
+static void earlier_print_job_cancels_nothing(void **state)
+{
+  struct managed *managed = take(KEY, true);
+  struct dx_job *job;
+
+  (void)state;
+  free(managed->job->others);
+  managed->job->others = calloc(1, sizeof(*managed->job->others));
+  managed->job->other_count = 1;
+  (void)strcpy(managed->job->others[0].print.key, KEY_2);
+  set_states(managed, DX_ST_FAILED, DX_ST_FAILED);
+  assert_int_equal(dx_spool_add_aliases(&spool, managed->job, &err), DX_OK);
+  assert_int_equal(symlinkat(KEY, spool.dirfd, "aliases/" KEY_2), 0);
+  turn();
+  manager.transfers.canceled(&manager, KEY_2);
+  turn();
+  job = load(KEY);
+  assert_string_equal(job->print.key, KEY);
+  assert_int_equal(job->print.final, DX_FINAL_NONE);
+  dx_job_free(&job);
+}
+
+static void failed_job_is_canceled_with_its_print_job(void **state)
+{
+  (void)state;
+  fail_job(KEY, true);
+  manager.transfers.canceled(&manager, KEY);
+  turn();
+  assert_int_equal(stored_state(KEY), DX_ST_CANCELED);
+}
+
+/* ---- backends ---- */
+
+static void failures_are_those_of_the_queue(void **state)
+{
+  struct managed *here = take(KEY, true), *there = take(KEY_2, true);
+  struct client *client = dial();
+
+  (void)state;
+  say(client, "seen");
+  here->job->print.undecided = there->job->print.undecided = true;
+  (void)strcpy(there->job->queue, "other");
+  attend_send_failures(client, "chart");
+  check_heard(client, "failures 0 1\n");
+}
+
+/* A receipt may have waited for the end of the first backend. */
+static void receipts_are_looked_for_when_a_backend_is_gone(void **state)
+{
+  struct client *client = attend(take(KEY, true));
+
+  (void)state;
+  manager.receipts_ms = INT64_MAX;
+  verbs_closed(NULL, client);
+  assert_int_equal(manager.receipts_ms, 0);
+}
+
+static void backend_may_connect_again(void **state)
+{
+  static const enum dx_backend backends[] = {DX_BACKEND_BROKEN,
+                                             DX_BACKEND_ENDED};
+  struct managed *managed = take(KEY, true);
+  struct client *client;
+  size_t i;
+
+  (void)state;
+  for (i = 0; i < 2; i++) {
+    managed->job->print.backend = backends[i];
+    client = attend(managed);
+    assert_int_equal(managed->job->print.backend, DX_BACKEND_ATTENDS);
+    verbs_closed(NULL, client);
+  }
+}
+
+/* The error of another section does not stop the queue. */
+static void error_ends_the_print_job_but_not_the_job(void **state)
+{
+  static const struct dx_note note = {
+      .kind = DX_NOTE_ADMIN, .code = DX_E_KEY, .text = "no key"};
+  struct managed *managed = take(KEY, true);
+  struct client *client;
+  size_t i;
+
+  (void)state;
+  for (i = 0; i < 2; i++) {
+    client = attend(managed);
+    if (i == 1)
+      assert_int_equal(dx_submission_set_place(&managed->job->submissions[0],
+                                               "other", "https://a.example",
+                                               NULL, &err),
+                       DX_OK);
+    managed->job->dirty = false;
+    attend_note(managed, &note);
+    check_heard(client, i == 0 ? "end E_KEY no key\n" : "end E_JOB no key\n");
+    assert_true(client->is_gone);
+    assert_null(managed->attendant);
+    assert_true(managed->job->dirty);
+    assert_int_equal(managed->job->print.backend, DX_BACKEND_ENDED);
+  }
+}
+
+/* The problem may have been fixed; only a connected backend reports it. */
+static void job_that_waits_for_an_administrator_is_tried_again(void **state)
+{
+  static const enum dx_code codes[] = {DX_E_KEY, DX_E_CONFIG, DX_E_DENIED,
+                                       DX_E_NET};
+  struct managed *managed = take(KEY, true);
+  size_t i;
+
+  (void)state;
+  for (i = 0; i < 4; i++) {
+    managed->job->message_code = codes[i];
+    managed->job->submissions[0].overdue = true; /* until it begins again */
+    (void)attend(managed);
+    assert_int_equal(managed->job->submissions[0].overdue, i == 3);
+  }
+}
+
+static void backend_leaves_only_a_job_without_a_problem(void **state)
+{
+  struct managed *managed = take(KEY, true);
+  struct client *client = attend(managed);
+  struct dx_job *job = managed->job;
+
+  (void)state;
+  damage("jobs");
+  spool.is_unsynced = true;
+  say(client, "leave");
+  assert_ptr_equal(managed->attendant, client);
+  damage("jobs/" KEY);
+  say(client, "leave");
+  assert_ptr_equal(managed->attendant, client);
+  assert_int_equal(job->print.backend, DX_BACKEND_ATTENDS);
+  bad_directory = 0;
+  job->print.undecided = true;
+  say(client, "leave");
+  assert_ptr_equal(managed->attendant, client);
+  job->print.undecided = false;
+  set_states(managed, DX_ST_STORED, DX_ST_FAILED);
+  say(client, "leave");
+  assert_ptr_equal(managed->attendant, client);
+  set_states(managed, DX_ST_STORED, DX_ST_STORED);
+  say(client, "leave");
+  check_heard(client, "left\n");
+  assert_null(managed->attendant);
+  job = load(KEY);
+  assert_int_equal(job->print.backend, DX_BACKEND_LEFT);
+  dx_job_free(&job);
+}
+
+static void backend_that_asked_nobody_decides_nothing(void **state)
+{
+  struct managed *managed = take(KEY, true);
+  struct client *client = attend(managed);
+
+  (void)state;
+  managed->job->print.undecided = true;
+  say(client, "ended not-asked");
+  assert_true(managed->job->print.undecided);
+  check_heard(client, "gone\n");
+}
+
+/* ---- cancel, retry, purge, seen, hello ---- */
+
+static void canceled_job_says_what_the_service_has(void **state)
+{
+  struct managed *managed = take(KEY, false);
+  struct client *client = dial();
+  struct dx_submission *subs = managed->job->submissions;
+
+  (void)state;
+  set_states(managed, DX_ST_EXTRACTED, DX_ST_STORED);
+  subs[0].uploaded_at = 1;
+  subs[0].files[0].put = DX_PUT_DONE;
+  assert_int_equal(dx_submission_set_place(&subs[0], "gone",
+                                           "https://a.example", NULL, &err),
+                   DX_OK);
+  dx_job_set_message(managed->job, DX_E_NET, "trying again", 0);
+  say(client, "cancel " KEY);
+  assert_string_equal(managed->job->message, "");
+  turn();
+  assert_string_equal(dialed[0].lines,
+                      "line Canceled job " KEY "\n"
+                      "line None of the canceled documents had been uploaded\n"
+                      "line Earlier results stay in the results directory\n"
+                      "done \n");
+}
+
+static void retry_moves_only_what_is_not_settled(void **state)
+{
+  struct managed *managed = take(KEY, false);
+  struct dx_submission *subs = managed->job->submissions;
+  size_t i;
+
+  (void)state;
+  for (i = 0; i < 2; i++) {
+    subs[i].source_id = strdup("S");
+    assert_int_equal(dx_submission_set_place(&subs[i], "default",
+                                             "https://a.example", NULL, &err),
+                     DX_OK);
+  }
+  set_states(managed, DX_ST_EXTRACTED, DX_ST_UPLOADED);
+  say(dial(), "retry " KEY " other");
+  check_heard(&dialed[0].client, "done Retrying job " KEY);
+  assert_string_equal(subs[0].section, "default");
+  assert_string_equal(subs[1].section, "other");
+}
+
+/* Also a job whose documents are gone, if the service may have them. */
+static void retried_job_is_saved_and_new(void **state)
+{
+  struct managed *managed = take(KEY, false);
+  char file[DX_FILE_NAME_BYTES];
+  struct dx_submission *subs = managed->job->submissions;
+  size_t i;
+
+  (void)state;
+  for (i = 0; i < 2; i++) {
+    subs[i].source_id = strdup("S");
+    assert_int_equal(dx_submission_set_place(&subs[i], "default",
+                                             "https://a.example", NULL, &err),
+                     DX_OK);
+    subs[i].files[0].put = DX_PUT_DONE;
+    dx_document_file(i, file);
+    assert_int_equal(unlinkat(managed->job->dirfd, file, 0), 0);
+  }
+  set_states(managed, DX_ST_FAILED, DX_ST_FAILED);
+  turn();
+  assert_null(manager_find(&manager, KEY));
+  say(dial(), "retry " KEY);
+  check_heard(&dialed[0].client, "done Retrying job " KEY);
+  managed = manager_find(&manager, KEY);
+  assert_true(managed->is_new);
+  assert_true(managed->job->submissions[0].verify);
+  assert_int_equal(stored_state(KEY), DX_ST_UPLOADED);
+}
+
+static void job_whose_on_result_is_pending_is_not_purged(void **state)
+{
+  struct dx_job *job;
+
+  (void)state;
+  set_states(take(KEY, false), DX_ST_EXTRACTED, DX_ST_EXTRACTED);
+  turn();
+  job = load(KEY);
+  job->submissions[0].hook_ms = 1;
+  assert_int_equal(dx_job_save(job, &err), DX_OK);
+  dx_job_free(&job);
+  say(dial(), "purge " KEY);
+  check_heard(&dialed[0].client, "error E_JOB ");
+  assert_int_equal(entries("finished"), 1);
+}
+
+static void seen_failures_are_marked_in_memory_too(void **state)
+{
+  struct managed *managed = take(KEY, true);
+
+  (void)state;
+  managed->job->print.backend = DX_BACKEND_LEFT;
+  set_states(managed, DX_ST_FAILED, DX_ST_FAILED);
+  say(dial(), "seen");
+  assert_true(managed->job->seen);
+}
+
+static void hello_ends_with_its_client(void **state)
+{
+  struct client *client = dial();
+
+  (void)state;
+  say(client, "hello default");
+  now_ms += 10000;
+  turn();
+  assert_true(open_calls("service") > 0);
+  verbs_closed(NULL, client);
+  assert_int_equal(open_calls("service"), 0);
+}
+
+#define MANAGED(test) cmocka_unit_test_setup_teardown(test, start, stop)
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      MANAGED(dropped_job_has_no_clients),
+      MANAGED(job_that_cannot_be_moved_is_moved_later),
+      MANAGED(job_of_a_killed_docextractd_is_cleaned),
+      MANAGED(attended_job_does_not_expire),
+      MANAGED(receipts_are_picked_up_in_several_turns),
+      MANAGED(job_is_loaded_after_its_receipt_is_merged),
+      MANAGED(failed_job_that_is_printed_again_is_new),
+      MANAGED(receipt_waits_for_a_call_of_its_job),
+      MANAGED(nothing_is_sent_before_the_pick_up_is_durable),
+      MANAGED(only_that_run_is_refused),
+      MANAGED(earlier_print_job_cancels_nothing),
+      MANAGED(failed_job_is_canceled_with_its_print_job),
+      MANAGED(failures_are_those_of_the_queue),
+      MANAGED(receipts_are_looked_for_when_a_backend_is_gone),
+      MANAGED(backend_may_connect_again),
+      MANAGED(error_ends_the_print_job_but_not_the_job),
+      MANAGED(job_that_waits_for_an_administrator_is_tried_again),
+      MANAGED(backend_leaves_only_a_job_without_a_problem),
+      MANAGED(backend_that_asked_nobody_decides_nothing),
+      MANAGED(canceled_job_says_what_the_service_has),
+      MANAGED(retry_moves_only_what_is_not_settled),
+      MANAGED(retried_job_is_saved_and_new),
+      MANAGED(job_whose_on_result_is_pending_is_not_purged),
+      MANAGED(seen_failures_are_marked_in_memory_too),
+      MANAGED(hello_ends_with_its_client),
+  };
+
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
