@@ -123,17 +123,20 @@ enum dx_code cli_service(const struct cli *cli,
                          struct dx_err *err) DX_MUST_USE;
 
 /*
- * Permanently changes a root process to the owner of the spool directory; with
- * dx_user(), only if that user is the owner. Changes nothing for the owner;
- * E_ACCESS for all others.
+ * Permanently changes a root process to the owner of the spool directory.
+ * Changes nothing for the owner; E_ACCESS for all others, and if the owner is
+ * not the user that backends run as: dx_user(), or the one of cups-files.conf,
+ * if the caller may read that.
  */
 enum dx_code cli_become_owner(const struct cli *cli,
                               struct dx_err *err) DX_MUST_USE;
 
-/* Like cli_become_owner(), but first checks that the owner is the user that
- * cupsd runs backends as, if the caller may read cups-files.conf: E_ACCESS. */
-enum dx_code cli_become_backend(const struct cli *cli,
-                                struct dx_err *err) DX_MUST_USE;
+/* Calls `each` for every directive that has a value in a configuration file of
+ * cupsd, which is next to ours. False if it is missing, or the caller may not
+ * read it. */
+typedef void cli_directive(void *ctx, const char *name, const char *value);
+bool cli_read_cupsd(const struct cli *cli, const char *name,
+                    cli_directive *each, void *ctx);
 
 /* The path of a program of CUPS, such as "filter/todocextract". */
 void cli_server_program(const char *name, char path[PATH_MAX]);
@@ -264,18 +267,5 @@ void result_begin_page(void);
 void result_print_page(const struct cJSON *results);
 void result_print_note(const char *text); /* what is missing, and why */
 void result_end_page(void);
-
-/* ---- cupsd.c ---- */
-
-/* Opens a configuration file of cupsd, which is next to ours, with the caller's
- * rights; -1: missing, or access is denied. */
-int cupsd_open(const char *config_path, const char *name);
-
-/* Calls `each` for every directive that has a value, in order. Reads and closes
- * fd, which may be -1. */
-void cupsd_directives(int fd,
-                      void (*each)(void *ctx, const char *name,
-                                   const char *value),
-                      void *ctx);
 
 #endif

@@ -8,8 +8,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <regex.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/stat.h>
@@ -22,12 +22,56 @@
 struct hello {
   struct cli *cli;
   const struct dx_service *service;
-  int cupsd_conf_fd; /* opened with the caller's rights; -1: none */
-  bool is_owner;     /* warnings can be checked */
+  struct dx_buf cupsd_warnings; /* cupsd.conf, with the caller's rights */
+  bool is_owner;                /* warnings can be checked */
   unsigned sandbox_layers;
   enum dx_started started;
   char detail[256]; /* of a step that succeeded */
 };
+
+/* ---- cupsd.conf ---- */
+
+/* Warns of every wrong line, even if a later line overrides it. */
+static void hello_check_directive(void *ctx, const char *name,
+                                  const char *value)
+{
+  static const char *const no = "^(no|off|false|0)$";
+  const struct {
+    const char *name, *bad /* values, a regular expression */, *why;
+  } rows[] = {
+      /* With these, print jobs are lost, or their loss is not noticed. */
+      {"PreserveJobFiles", no,
+       "CUPS cannot print a completed job again; remove the line"},
+      {"PreserveJobHistory", no,
+       "canceled and lost print jobs cannot be distinguished; remove the line"},
+      {"MaxJobs", "^([1-9][0-9]?|[1-4][0-9]{2})$",
+       "more print jobs are rejected while this many wait; remove the line"},
+      {"MultipleOperationTimeout", "^([0-9]{1,2}|[12][0-9]{2}|[0-4]m)$",
+       "a print job is started without documents that arrive too late; remove "
+       "the line"},
+      {"JobPrivateValues", "all|job-uuid",
+       "docextractd cannot detect lost print jobs; set it to default"},
+      /* Titles may name patients. */
+      {"LogLevel", "^debug",
+       "cupsd logs the titles of print jobs, which may name patients; set it "
+       "to warn"},
+      {"PageLogFormat", "job-name",
+       "page_log contains the titles of print jobs, which may name patients; "
+       "remove job-name"},
+  };
+  regex_t bad;
+  size_t i;
+
+  for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    if (strcasecmp(name, rows[i].name) != 0 ||
+        regcomp(&bad, rows[i].bad, REG_EXTENDED | REG_ICASE | REG_NOSUB) != 0)
+      continue;
+    if (regexec(&bad, value, 0, NULL, 0) == 0)
+      dx_buf_printf(ctx, "warning: '%s %s' is set in cupsd.conf: %s\n", name,
+                    value, rows[i].why);
+    regfree(&bad);
+  }
+}
 
 /* ---- the steps ---- */
 
@@ -40,7 +84,8 @@ static enum dx_code hello_step_configuration(struct hello *h,
     code = cli_service(h->cli, &h->service, err);
   if (code != DX_OK)
     return code;
-  h->cupsd_conf_fd = cupsd_open(h->cli->config_path, "cupsd.conf");
+  (void)cli_read_cupsd(h->cli, "cupsd.conf", hello_check_directive,
+                       &h->cupsd_warnings);
   (void)snprintf(h->detail, sizeof(h->detail), "%s, service '%s'",
                  h->cli->config_path, h->service->name);
   return DX_OK;
@@ -70,18 +115,16 @@ static enum dx_code hello_step_sandbox(struct hello *h, struct dx_err *err)
 static enum dx_code hello_step_user(struct hello *h, struct dx_err *err)
 {
   char name[DX_USER_BYTES];
-  enum dx_code code = cli_become_backend(h->cli, err);
+  enum dx_code code = cli_become_owner(h->cli, err);
 
-  if (code != DX_OK)
-    return code;
-  code = cli_load(h->cli, err);
+  if (code == DX_OK)
+    code = cli_load(h->cli, err);
   if (code == DX_OK)
     code = cli_service(h->cli, &h->service, err);
-  dx_user_name_of(geteuid(), name);
   if (code != DX_OK)
-    return dx_fail_advice(
-        err, "backends run as '%s', which must be able to read it", name);
+    return code;
   h->is_owner = true;
+  dx_user_name_of(geteuid(), name);
   (void)snprintf(
       h->detail, sizeof(h->detail), "%s, the owner of SpoolDir%s", name,
       dx_user() == NULL ? ", which also runs the filters of all printers" : "");
@@ -129,60 +172,6 @@ static void hello_warn_backend(void)
            dx_user() != NULL ? "700" : "755", path);
 }
 
-/* Warns of every wrong line, even if a later line overrides it. */
-static void hello_warn_directive(void *ctx, const char *name, const char *value)
-{
-  /* With these, print jobs are lost, or their loss is not noticed. */
-  static const struct {
-    const char *name;
-    long least;
-    const char *why;
-  } rows[] = {
-      {"PreserveJobFiles", 1, "CUPS cannot print a completed job again"},
-      {"PreserveJobHistory", 1,
-       "canceled and lost print jobs cannot be distinguished"},
-      {"MaxJobs", 500, "more print jobs are rejected while this many wait"},
-      {"MultipleOperationTimeout", 300,
-       "a print job is started without documents that arrive too late"},
-  };
-  static const struct {
-    char unit;
-    long seconds;
-  } units[] = {{'m', 60}, {'h', 3600}, {'d', 86400}, {'w', 604800}};
-  long number = strtol(value, NULL, 10);
-  char unit = value[strspn(value, "0123456789")];
-  size_t i;
-
-  (void)ctx;
-  if (strcasecmp(name, "LogLevel") == 0 && strncasecmp(value, "debug", 5) == 0)
-    printf("warning: cupsd logs the titles of print jobs, which may name "
-           "patients; set 'LogLevel warn' in cupsd.conf\n");
-  if (strcasecmp(name, "PageLogFormat") == 0 &&
-      strstr(value, "job-name") != NULL)
-    printf("warning: page_log contains the titles of print jobs, which "
-           "may name patients; remove job-name from PageLogFormat in "
-           "cupsd.conf\n");
-  if (unit == value[0]) /* not a number */
-    number = strcasecmp(value, "no") == 0 || strcasecmp(value, "off") == 0 ||
-                     strcasecmp(value, "false") == 0
-                 ? 0
-                 : LONG_MAX;
-  else if (number == 0 && strcasecmp(name, "MaxJobs") == 0)
-    number = LONG_MAX;
-  for (i = 0; i < sizeof(units) / sizeof(units[0]); i++)
-    if (unit == units[i].unit && number < LONG_MAX / units[i].seconds)
-      number *= units[i].seconds;
-  for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
-    if (strcasecmp(name, rows[i].name) == 0 && number < rows[i].least)
-      printf("warning: '%s %s' is set in cupsd.conf: %s; remove the line\n",
-             name, value, rows[i].why);
-  if (strcasecmp(name, "JobPrivateValues") == 0 &&
-      (strstr(value, "all") != NULL || strstr(value, "job-uuid") != NULL))
-    printf("warning: '%s %s' is set in cupsd.conf: docextractd cannot detect "
-           "lost print jobs; set it to default\n",
-           name, value);
-}
-
 /* ---- all of it ---- */
 
 /* Prints the steps of docextractd, and its waiting messages. */
@@ -213,7 +202,7 @@ enum dx_code verb_hello(struct cli *cli, struct dx_err *err)
       {"user", hello_step_user},
       {"docextractd", hello_step_docextractd},
   };
-  struct hello h = {.cli = cli, .cupsd_conf_fd = -1};
+  struct hello h = {.cli = cli};
   enum dx_code code = DX_OK;
   size_t i;
 
@@ -230,14 +219,13 @@ enum dx_code verb_hello(struct cli *cli, struct dx_err *err)
     printf("warning: " DX_SANDBOX_OPTIONAL "\n");
   if (h.is_owner) { /* the user that backends run as */
     hello_warn_backend();
-    cupsd_directives(h.cupsd_conf_fd, hello_warn_directive, NULL);
+    (void)fputs(dx_buf_text(&h.cupsd_warnings), stdout);
     if (h.service->completion == DX_COMPLETION_ACCEPTED &&
         h.started == DX_STARTED_DEMAND)
       printf("warning: Completion is 'accepted' but docextractd is not a "
              "service: if a print job started it, it may end with cupsd, and "
              "results are delayed; start docextractd at boot\n");
-  } else if (h.cupsd_conf_fd >= 0) {
-    (void)close(h.cupsd_conf_fd);
   }
+  dx_buf_release(&h.cupsd_warnings);
   return code;
 }

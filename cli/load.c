@@ -5,9 +5,12 @@
  */
 #include "cli/cli.h"
 
+#include <cups/cups.h>
 #include <errno.h>
+#include <libgen.h>
 #include <pwd.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/stat.h>
@@ -36,6 +39,7 @@ enum dx_code cli_check(struct cli *cli, bool is_owner, size_t *ret_warnings,
 {
   struct dx_config_notes notes = {.is_user = is_owner};
   struct dx_config *config = NULL;
+  char name[DX_USER_BYTES];
   enum dx_code code = dx_config_load(cli->config_path, &config, &notes, err);
 
   if (code == DX_OK) {
@@ -48,8 +52,11 @@ enum dx_code cli_check(struct cli *cli, bool is_owner, size_t *ret_warnings,
     (void)load_print_lines("docextract: ", dx_buf_text(&notes.mistakes));
     (void)dx_fail(err, code, 0, "found %d errors in '%s'", notes.mistake_count,
                   cli->config_path);
-  } else if (err->sys_errno == EACCES && cli->config == NULL &&
-             geteuid() != 0) {
+  } else if (err->sys_errno == EACCES && cli->config != NULL) {
+    dx_user_name_of(geteuid(), name); /* the caller could read it */
+    (void)dx_fail_advice(
+        err, "backends run as '%s', which must be able to read it", name);
+  } else if (err->sys_errno == EACCES && geteuid() != 0) {
     (void)dx_fail_advice(err, "run this command as root");
   }
   dx_config_notes_release(&notes);
@@ -95,6 +102,36 @@ void cli_server_program(const char *name, char path[PATH_MAX])
                  bin != NULL && bin[0] == '/' ? bin : DX_SERVERBIN, name);
 }
 
+/* ---- the files of cupsd ---- */
+
+bool cli_read_cupsd(const struct cli *cli, const char *name,
+                    cli_directive *each, void *ctx)
+{
+  /* Next to the file itself, because any user may own a link to it. */
+  char *real = realpath(cli->config_path, NULL), *path = NULL;
+  char line[1024], *value;
+  cups_file_t *file = NULL;
+  int number = 0;
+
+  if (real != NULL && asprintf(&path, "%s/%s", dirname(real), name) > 0)
+    file = cupsFileOpen(path, "r");
+  while (file != NULL &&
+         cupsFileGetConf(file, line, sizeof(line), &value, &number) != NULL)
+    if (value != NULL)
+      each(ctx, line, value);
+  if (file != NULL)
+    (void)cupsFileClose(file);
+  free(path);
+  free(real);
+  return file != NULL;
+}
+
+static void load_read_user(void *ctx, const char *name, const char *value)
+{
+  if (strcasecmp(name, "User") == 0) /* the last one counts */
+    (void)snprintf(ctx, DX_USER_BYTES, "%s", value);
+}
+
 /* ---- the owner of the spool ---- */
 
 static enum dx_code load_stat_spool(const char *path, struct stat *ret_st,
@@ -116,43 +153,41 @@ static enum dx_code load_stat_spool(const char *path, struct stat *ret_st,
                  path, strerror(e));
 }
 
-static enum dx_code load_wrong_owner(const char *spool_dir, uid_t uid,
-                                     const char *backends, struct dx_err *err)
-{
-  char owner[DX_USER_BYTES];
-
-  dx_user_name_of(uid, owner);
-  return dx_fail(err, DX_E_ACCESS, 0,
-                 "SpoolDir '%s' belongs to '%s', but backends run as '%s'; fix "
-                 "it with: chown -R %s: '%s'",
-                 spool_dir, owner, backends, backends, spool_dir);
-}
-
 enum dx_code cli_become_owner(const struct cli *cli, struct dx_err *err)
 {
-  const char *spool_dir = cli->config->spool_dir;
-  char name[DX_USER_BYTES];
-  bool was_root = geteuid() == 0;
+  const char *spool_dir = cli->config->spool_dir, *backends = dx_user();
+  char owner[DX_USER_BYTES], user[DX_USER_BYTES] = "";
   const struct passwd *entry;
   struct stat st;
-  enum dx_code code = load_stat_spool(spool_dir, &st, err);
+  enum dx_code code = dx_user_enter(err);
 
-  if (code == DX_OK && was_root && dx_user() != NULL) {
-    code = dx_user_enter(err);
-  } else if (code == DX_OK && was_root && st.st_uid != 0) {
-    entry = getpwuid(st.st_uid);
+  if (code == DX_OK)
+    code = load_stat_spool(spool_dir, &st, err);
+  if (code != DX_OK)
+    return code;
+  if (backends == NULL &&
+      cli_read_cupsd(cli, "cups-files.conf", load_read_user, user))
+    /* Even if cupsd's user is root, these backends do not run as root. */
+    backends = getpwnam(user) != NULL ? user
+               : st.st_uid == 0       ? CUPS_DEFAULT_USER
+                                      : NULL;
+  dx_user_name_of(st.st_uid, owner);
+  entry = backends != NULL ? getpwnam(backends) : NULL;
+  if (backends != NULL && (entry == NULL || entry->pw_uid != st.st_uid))
+    return dx_fail(err, DX_E_ACCESS, 0,
+                   "SpoolDir '%s' belongs to '%s', but backends run as '%s'; "
+                   "fix it with: chown -R %s: '%s'",
+                   spool_dir, owner, backends, backends, spool_dir);
+  entry = getpwuid(st.st_uid);
+  if (geteuid() == 0 && st.st_uid != 0)
     code = dx_user_become(st.st_uid, entry != NULL ? entry->pw_gid : st.st_gid,
                           err);
-  }
   if (code != DX_OK || st.st_uid == geteuid())
     return code;
-  if (was_root)
-    return load_wrong_owner(spool_dir, st.st_uid, dx_user(), err);
-  dx_user_name_of(st.st_uid, name);
   return dx_fail(err, DX_E_ACCESS, 0,
                  "no permission to use SpoolDir '%s'; run this command as root "
                  "or as '%s'",
-                 spool_dir, name);
+                 spool_dir, owner);
 }
 
 enum dx_code cli_open_spool(struct cli *cli, struct dx_err *err)
@@ -163,33 +198,4 @@ enum dx_code cli_open_spool(struct cli *cli, struct dx_err *err)
     code = cli_become_owner(cli, err);
   return code == DX_OK ? dx_spool_open(cli->config->spool_dir, &cli->spool, err)
                        : code;
-}
-
-/* ---- the user that cupsd runs backends as ---- */
-
-static void load_read_user(void *ctx, const char *name, const char *value)
-{
-  if (strcasecmp(name, "User") == 0) /* the last one counts */
-    (void)snprintf(ctx, DX_USER_BYTES, "%s", value);
-}
-
-enum dx_code cli_become_backend(const struct cli *cli, struct dx_err *err)
-{
-  int cups_files_fd = cupsd_open(cli->config_path, "cups-files.conf");
-  const char *spool_dir = cli->config->spool_dir;
-  char backends[DX_USER_BYTES] = "";
-  const struct passwd *entry;
-  struct stat st;
-  enum dx_code code = load_stat_spool(spool_dir, &st, err);
-
-  cupsd_directives(cups_files_fd, load_read_user, backends);
-  if (code != DX_OK)
-    return code;
-  entry = backends[0] != '\0' ? getpwnam(backends) : NULL;
-  if (cups_files_fd < 0 || dx_user() != NULL || /* not cupsd's user */
-      (entry != NULL ? entry->pw_uid == st.st_uid : st.st_uid != 0))
-    return cli_become_owner(cli, err);
-  /* Even if cupsd's user is root, these backends do not run as root. */
-  return load_wrong_owner(spool_dir, st.st_uid,
-                          entry != NULL ? backends : CUPS_DEFAULT_USER, err);
 }

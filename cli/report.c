@@ -437,8 +437,7 @@ enum dx_code verb_report(struct cli *cli, struct dx_err *err)
   int fd = -1;
   size_t i;
 
-  cupsd_directives(cupsd_open(cli->config_path, "cups-files.conf"),
-                   report_read_log_path, log_path);
+  (void)cli_read_cupsd(cli, "cups-files.conf", report_read_log_path, log_path);
   if (log_path[0] == '/') /* it may be "syslog" */
     fd = open(log_path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   log = fd >= 0 ? fdopen(fd, "r") : NULL;
