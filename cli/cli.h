@@ -214,35 +214,23 @@ bool cli_stop_wait(int ms);
 
 /* ---- docextractd.c ---- */
 
-/* Reads the next message. E_NOT_YET after timeout_ms (-1: never), E_STOPPED
- * after a signal, E_NET if docextractd is gone. */
-enum dx_code cli_receive(struct dx_channel *channel, int timeout_ms,
-                         struct dx_message *message,
-                         struct dx_err *err) DX_MUST_USE;
-
 /*
  * Sends a request, starting docextractd if possible, and calls `said` (NULL:
- * prints it) for every line of the response except an error, which is returned.
- * patience_ms: timeout between two lines; -1: none.
+ * prints it) for every line of the response, until that fails or the response
+ * ends; returns the error that a response ends with. patience_ms: timeout
+ * between two lines; -1: none. E_NOT_YET: after that, or if the connection was
+ * lost; E_STOPPED: after a signal.
  */
 #define CLI_PATIENCE_MS 30000 /* for short requests */
-typedef void cli_said(const struct dx_message *message);
+typedef enum dx_code cli_said(void *ctx, const struct dx_message *message);
 enum dx_code cli_request(const struct cli *cli, int patience_ms, cli_said *said,
-                         struct dx_err *err, const char *format,
-                         ...) DX_MUST_USE __attribute__((format(printf, 5, 6)));
+                         void *ctx, struct dx_err *err, const char *format,
+                         ...) DX_MUST_USE __attribute__((format(printf, 6, 7)));
 
 /* Describes how docextractd is running. Static memory. Starts nothing. The
  * spool must be open. */
 const char *cli_docextractd(const struct cli *cli);
 const char *cli_started_text(enum dx_started started);
-
-/* ---- attend.c ---- */
-
-/* Follows a committed job, and prints its progress, until it ends; then prints
- * the paths of its results. After a signal, if it is overdue, or if an
- * administrator must act first, the error states that the job continues. */
-enum dx_code cli_attend(struct cli *cli, const struct dx_job *job,
-                        struct dx_err *err) DX_MUST_USE;
 
 /* ---- result.c ---- */
 

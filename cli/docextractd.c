@@ -6,11 +6,17 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "lib/control/start.h"
 
-enum dx_code cli_receive(struct dx_channel *channel, int timeout_ms,
-                         struct dx_message *message, struct dx_err *err)
+#define SLOW_MS 2000 /* then it is printed what docextractd is waiting for */
+
+/* Reads the next message. E_NOT_YET after timeout_ms (-1: never), E_STOPPED
+ * after a signal, E_NET if docextractd is gone. */
+static enum dx_code request_receive(struct dx_channel *channel, int timeout_ms,
+                                    struct dx_message *message,
+                                    struct dx_err *err)
 {
   enum dx_code code;
 
@@ -22,25 +28,31 @@ enum dx_code cli_receive(struct dx_channel *channel, int timeout_ms,
   return code;
 }
 
-/* ---- requests ---- */
-
-#define SLOW_MS 2000 /* then it is printed what docextractd is waiting for */
-
-static void cli_print_said(const struct dx_message *message)
+static enum dx_code request_print(void *ctx, const struct dx_message *message)
 {
-  if (message->verb == DX_VERB_WARN) {
+  bool is_ok;
+
+  (void)ctx;
+  if (message->verb == DX_VERB_WARN)
     fprintf(stderr, "docextract: %s\n", message->text);
-  } else if (message->text[0] != '\0') {
-    cli_print_plain(message->text);
-    printf("\n");
+  if (message->verb == DX_VERB_STEP) {
+    is_ok = strcmp(message->words[0], "ok") == 0;
+    cli_print_word(is_ok ? "ok     " : "FAILED ", is_ok);
+  } else if ((message->verb != DX_VERB_LINE && message->verb != DX_VERB_DONE) ||
+             message->text[0] == '\0') {
+    return DX_OK;
   }
+  cli_print_plain(message->text);
+  printf("\n");
+  return DX_OK;
 }
 
 enum dx_code cli_request(const struct cli *cli, int patience_ms, cli_said *said,
-                         struct dx_err *err, const char *format, ...)
+                         void *ctx, struct dx_err *err, const char *format, ...)
 {
   struct dx_channel channel = DX_CHANNEL_NONE;
   struct dx_message message = {.verb = DX_VERB_COUNT};
+  bool is_over = false;
   va_list args;
   enum dx_code code = dx_docextractd_connect(cli->config, &channel, err);
 
@@ -48,11 +60,11 @@ enum dx_code cli_request(const struct cli *cli, int patience_ms, cli_said *said,
   if (code == DX_OK)
     code = dx_channel_send_list(&channel, err, format, args);
   va_end(args);
-  while (code == DX_OK && message.verb != DX_VERB_DONE) {
+  while (code == DX_OK && !is_over) {
     bool may_be_slow = message.verb == DX_VERB_SLOW;
 
-    code = cli_receive(&channel, may_be_slow ? SLOW_MS : patience_ms, &message,
-                       err);
+    code = request_receive(&channel, may_be_slow ? SLOW_MS : patience_ms,
+                           &message, err);
     if (code == DX_E_NOT_YET && may_be_slow) { /* `message` is still that */
       message.verb = DX_VERB_WARN;
       code = DX_OK;
@@ -65,10 +77,14 @@ enum dx_code cli_request(const struct cli *cli, int patience_ms, cli_said *said,
       code = dx_fail(err, DX_E_NOT_YET, 0,
                      "docextractd was stopped or reloaded its configuration "
                      "before it responded; try again");
-    else if (code == DX_OK && message.verb == DX_VERB_ERROR)
-      code = dx_message_outcome(&message, err);
+    else if (code == DX_OK && message.verb == DX_VERB_MAY)
+      code = dx_channel_send(&channel, err, "yes %s", message.words[0]);
     else if (code == DX_OK)
-      (said != NULL ? said : cli_print_said)(&message);
+      code = (said != NULL ? said : request_print)(ctx, &message);
+    is_over = message.verb == DX_VERB_DONE || message.verb == DX_VERB_END ||
+              message.verb == DX_VERB_ERROR;
+    if (code == DX_OK && is_over && message.verb != DX_VERB_DONE)
+      code = dx_message_outcome(&message, err);
   }
   dx_channel_close(&channel);
   return code;

@@ -174,23 +174,6 @@ static void hello_warn_backend(void)
 
 /* ---- all of it ---- */
 
-/* Prints the steps of docextractd, and its waiting messages. */
-static void hello_print_said(const struct dx_message *message)
-{
-  bool is_ok;
-
-  if (message->verb == DX_VERB_WARN)
-    fprintf(stderr, "%s\n", message->text);
-  if (message->verb == DX_VERB_STEP) {
-    is_ok = strcmp(message->words[0], "ok") == 0;
-    cli_print_word(is_ok ? "ok     " : "FAILED ", is_ok);
-  } else if (message->verb != DX_VERB_LINE) {
-    return;
-  }
-  cli_print_plain(message->text);
-  (void)putchar('\n');
-}
-
 enum dx_code verb_hello(struct cli *cli, struct dx_err *err)
 {
   static const struct {
@@ -213,8 +196,7 @@ enum dx_code verb_hello(struct cli *cli, struct dx_err *err)
            code == DX_OK ? h.detail : "");
   }
   if (code == DX_OK)
-    code = cli_request(cli, -1, hello_print_said, err, "hello %s",
-                       h.service->name);
+    code = cli_request(cli, -1, NULL, NULL, err, "hello %s", h.service->name);
   if (code == DX_OK && (h.sandbox_layers & DX_SANDBOX_SECCOMP) == 0)
     printf("warning: " DX_SANDBOX_OPTIONAL "\n");
   if (h.is_owner) { /* the user that backends run as */

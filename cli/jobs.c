@@ -481,7 +481,7 @@ enum dx_code verb_jobs(struct cli *cli, struct dx_err *err)
   if (code != DX_OK)
     return code;
   if (cli->seen)
-    return cli_request(cli, CLI_PATIENCE_MS, NULL, err, "seen");
+    return cli_request(cli, CLI_PATIENCE_MS, NULL, NULL, err, "seen");
   if (cli->watch)
     cli_stop_catch();
   do /* a signal, or a closed stdout, is not an error */

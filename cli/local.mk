@@ -1,6 +1,6 @@
 # cli/ - the command `docextract`, one file per verb.
 bin_PROGRAMS += cli/docextract
-cli_docextract_SOURCES = cli/attend.c cli/cli.h cli/config.c \
+cli_docextract_SOURCES = cli/cli.h cli/config.c \
 	cli/docextractd.c cli/error.c cli/hello.c \
 	cli/jobs.c cli/load.c cli/main.c cli/metrics.c \
 	cli/purge.c cli/report.c \

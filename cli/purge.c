@@ -30,9 +30,11 @@ static bool purge_may_remove(struct purge *p, const struct dx_job *job)
   return false;
 }
 
-static void purge_ignore(const struct dx_message *message)
+static enum dx_code purge_ignore(void *ctx, const struct dx_message *message)
 {
+  (void)ctx;
   (void)message;
+  return DX_OK;
 }
 
 static enum dx_code purge_found(void *ctx, enum dx_spool_part part,
@@ -47,7 +49,7 @@ static enum dx_code purge_found(void *ctx, enum dx_spool_part part,
     code = dx_fail(p->err, DX_E_STOPPED, 0, "stopped");
   } else if (code == DX_OK && purge_may_remove(p, job)) {
     if (!p->cli->dry_run)
-      code = cli_request(p->cli, CLI_PATIENCE_MS, purge_ignore, p->err,
+      code = cli_request(p->cli, CLI_PATIENCE_MS, purge_ignore, NULL, p->err,
                          "purge %s", job->key);
     p->removed += code == DX_OK;
     if (code == DX_E_JOB || code == DX_E_BUSY) { /* it has changed meanwhile */
@@ -88,7 +90,8 @@ static enum dx_code purge_named(void *ctx, const char *text, struct dx_err *err)
                          key, key);
   dx_job_free(&job);
   if (code == DX_OK && !p->cli->dry_run)
-    return cli_request(p->cli, CLI_PATIENCE_MS, NULL, err, "purge %s", key);
+    return cli_request(p->cli, CLI_PATIENCE_MS, NULL, NULL, err, "purge %s",
+                       key);
   if (code == DX_OK)
     printf("Would remove job %s\n", key);
   return code;

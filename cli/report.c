@@ -178,18 +178,21 @@ static void report_print_clock(const char *text)
 
 /* Prints only whether a step of `hello` succeeded. Addresses and texts of the
  * service are omitted. */
-static void report_print_step(const struct dx_message *message)
+static enum dx_code report_print_step(void *ctx,
+                                      const struct dx_message *message)
 {
   const char *text = message->text, *result = strstr(text, "  ");
 
+  (void)ctx;
   if (message->verb == DX_VERB_STEP)
     printf("  %-6s %.*s\n", message->words[0],
            result != NULL ? (int)(result - text) : INT_MAX, text);
   if (message->verb != DX_VERB_LINE)
-    return;
+    return DX_OK;
   report_print_clock(text);
   if (strncmp(text, DX_HELLO_NO_RESULTS, strlen(DX_HELLO_NO_RESULTS)) == 0)
     printf("  %s\n", DX_HELLO_NO_RESULTS);
+  return DX_OK;
 }
 
 /* Runs the tests of `docextract hello`. */
@@ -200,8 +203,8 @@ static void report_test_services(const struct cli *cli)
 
   for (i = 0; i < cli->config->service_count; i++) {
     printf("\nTest of service %zu\n", i + 1);
-    if (cli_request(cli, CLI_PATIENCE_MS, report_print_step, &err, "hello %s",
-                    cli->config->services[i].name) == DX_OK)
+    if (cli_request(cli, CLI_PATIENCE_MS, report_print_step, NULL, &err,
+                    "hello %s", cli->config->services[i].name) == DX_OK)
       continue;
     report_print_clock(err.text);
     printf("  ");

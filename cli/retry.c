@@ -52,8 +52,8 @@ static enum dx_code retry_one(void *ctx, const char *text, struct dx_err *err)
   enum dx_code code = cli_pick_job(cli, text, key, err);
 
   if (code == DX_OK && !cli->asks)
-    return cli_request(cli, CLI_PATIENCE_MS, NULL, err, "%s %s%s%s", cli->verb,
-                       key, cli->service != NULL ? " " : "",
+    return cli_request(cli, CLI_PATIENCE_MS, NULL, NULL, err, "%s %s%s%s",
+                       cli->verb, key, cli->service != NULL ? " " : "",
                        cli->service != NULL ? cli->service : "");
   if (code == DX_OK)
     code = cli_read_job(cli, key, &job, err);

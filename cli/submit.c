@@ -31,6 +31,7 @@
 #include <unistd.h>
 
 #include "lib/base/buf.h"
+#include "lib/base/clock.h"
 #include "lib/base/fs.h"
 #include "lib/base/log.h"
 #include "lib/base/process.h"
@@ -40,6 +41,7 @@
 #include "lib/print/bundle.h"
 #include "lib/spool/filename.h"
 #include "lib/spool/results.h"
+#include "lib/spool/sentence.h"
 
 #define DX_FILTER_SPARE_MS 60000 /* beyond FilterTimeLimit, for the rest */
 
@@ -51,10 +53,13 @@
 struct submit {
   struct cli *cli;
   const struct dx_service *service;
-  int *inputs;              /* open files */
-  size_t count;             /* of inputs */
   char user[DX_USER_BYTES]; /* the caller */
-  int bundle_fd;            /* what todocextract wrote; -1: none */
+  char filter[PATH_MAX];    /* todocextract */
+  char filter_uri[128];     /* a variable of its environment */
+  unsigned filter_limit_s;
+  int config_fd; /* a copy for it; -1, also below: none */
+  int out_fd;    /* appends to the bundle, and cannot read it */
+  int bundle_fd;
   struct dx_bundle_reader *reader;
   struct dx_job *job;
   size_t refused;
@@ -71,61 +76,51 @@ static void submit_close(int *fd)
 
 /* ---- todocextract ---- */
 
-struct filter {
-  char path[PATH_MAX];
-  char uri[128]; /* a variable of its environment */
-  int config_fd; /* a copy for it */
-  int out_fd;    /* appends to the bundle, and cannot read it */
-  unsigned limit_s;
-  pid_t parent;
-};
-
 /* Runs in a child process. No other files are open in a filter, because it
  * parses untrusted input; it limits its processor time and memory itself
  * (filter/isolate.c). */
-static void filter_exec(const struct filter *filter, int in_fd, int log_fd)
+static void filter_exec(const struct submit *s, pid_t parent, int in_fd,
+                        int log_fd)
 {
   const char *const environment[] = {
       "PATH=/usr/bin:/bin", "LC_ALL=C.UTF-8",
       ("TMPDIR=" TEMP_DIR), "DOCEXTRACT_CONF=/proc/self/fd/3",
-      filter->uri,          NULL};
+      s->filter_uri,        NULL};
   struct dx_err err;
 
   (void)setpgid(0, 0); /* so that it gets no signals of the terminal */
   (void)signal(SIGALRM, SIG_DFL);
-  (void)alarm(filter->limit_s);
+  (void)alarm(s->filter_limit_s);
   if (geteuid() == 0 && dx_user_become(DX_NOBODY, DX_NOBODY, &err) != DX_OK) {
     dprintf(log_fd, "WARNING: %s\n", err.text);
     _exit(1);
   }
   dx_process_protect();
   (void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* a change of user resets it */
-  if (getppid() == filter->parent &&
-      prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
-      dup2(in_fd, STDIN_FILENO) >= 0 &&
-      dup2(filter->out_fd, STDOUT_FILENO) >= 0 &&
-      dup2(log_fd, STDERR_FILENO) >= 0 &&
-      dup2(filter->config_fd, CONFIG_FD) >= 0 &&
+  if (getppid() == parent && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+      dup2(in_fd, STDIN_FILENO) >= 0 && dup2(s->out_fd, STDOUT_FILENO) >= 0 &&
+      dup2(log_fd, STDERR_FILENO) >= 0 && dup2(s->config_fd, CONFIG_FD) >= 0 &&
       close_range(CONFIG_FD + 1, ~0U, 0) == 0)
-    (void)execle(filter->path, "todocextract", "0", "-", "document", "1", "",
+    (void)execle(s->filter, "todocextract", "0", "-", "document", "1", "",
                  (char *)NULL, environment);
   _exit(127);
 }
 
 /* Processes one file. The filter has ended when its log ends. */
-static enum dx_code filter_run(const struct filter *filter, int in_fd,
-                               size_t number, struct dx_err *err)
+static enum dx_code filter_run(const struct submit *s, int in_fd, size_t number,
+                               struct dx_err *err)
 {
   struct dx_buf log = {0};
+  pid_t parent = getpid(), child;
   int ends[2], status = 0;
   char bytes[4096], *text, *line, *rest;
   ssize_t n = 1;
-  pid_t child = pipe2(ends, O_CLOEXEC) == 0 ? fork() : -1;
 
+  child = pipe2(ends, O_CLOEXEC) == 0 ? fork() : -1;
   if (child < 0)
     return dx_fail_sys(err, errno, "start", "todocextract");
   if (child == 0)
-    filter_exec(filter, in_fd, ends[1]);
+    filter_exec(s, parent, in_fd, ends[1]);
   (void)close(ends[1]);
   while (n > 0 && cli_stop_await(ends[0], -1) && !cli_stop_came()) {
     n = read(ends[0], bytes, sizeof(bytes));
@@ -146,7 +141,7 @@ static enum dx_code filter_run(const struct filter *filter, int in_fd,
     return dx_fail(err, DX_E_STOPPED, 0, "stopped; nothing was submitted");
   if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM)
     return dx_fail(err, DX_E_IO, 0, "todocextract did not respond within %u s",
-                   filter->limit_s);
+                   s->filter_limit_s);
   return status == 0 ? DX_OK : dx_fail(err, DX_E_IO, 0, FILTER_FAILED);
 }
 
@@ -168,77 +163,64 @@ static int filter_copy_config(const char *path)
   return to;
 }
 
+/* ---- the files, with the caller's rights ---- */
+
+static enum dx_code submit_filter(const struct submit *s, size_t number,
+                                  struct dx_err *err)
+{
+  /* O_NONBLOCK: a fifo must not block. */
+  int fd = open(s->cli->args[number - 1],
+                O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+  char size[DX_SIZE_TEXT_BYTES];
+  enum dx_code code;
+  struct stat st;
+
+  if (fd < 0)
+    return dx_fail(err, DX_E_DOCUMENT, errno, "cannot open file %zu: %s",
+                   number, strerror(errno));
+  if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
+    code = dx_fail(err, DX_E_DOCUMENT, 0, "file %zu is not a regular file",
+                   number);
+  else if (st.st_size == 0)
+    code = dx_fail(err, DX_E_DOCUMENT, 0, "file %zu is empty", number);
+  else if (st.st_size > s->service->max_document_bytes)
+    code = dx_fail(err, DX_E_DOCUMENT, 0,
+                   "file %zu is larger than MaxDocumentSize (%s)", number,
+                   dx_size_text(s->service->max_document_bytes, size));
+  else
+    code = filter_run(s, fd, number, err);
+  (void)close(fd); /* open files and their names are visible in /proc */
+  return code;
+}
+
 /* Processes all files, so that the n-th entry of the bundle belongs to the n-th
  * file. */
-static enum dx_code filter_run_all(struct submit *s, struct dx_err *err)
+static enum dx_code submit_filter_all(struct submit *s, struct dx_err *err)
 {
   int64_t limit_ms = s->service->filter_time_limit_ms + DX_FILTER_SPARE_MS;
-  struct filter filter = {.limit_s = (unsigned)(limit_ms / 1000),
-                          .parent = getpid()};
   char name[] = TEMP_DIR "/docextract-XXXXXX";
   enum dx_code code = DX_OK;
   size_t i;
 
-  cli_server_program("filter/todocextract", filter.path);
-  (void)snprintf(filter.uri, sizeof(filter.uri), "DEVICE_URI=docextract://%s",
-                 s->service->name);
-  if (access(filter.path, X_OK) < 0)
+  s->filter_limit_s = (unsigned)(limit_ms / 1000);
+  cli_server_program("filter/todocextract", s->filter);
+  (void)snprintf(s->filter_uri, sizeof(s->filter_uri),
+                 "DEVICE_URI=docextract://%s", s->service->name);
+  if (access(s->filter, X_OK) < 0)
     return dx_fail(err, DX_E_IO, errno,
-                   "cannot run '%s', which checks files: %s", filter.path,
+                   "cannot run '%s', which checks files: %s", s->filter,
                    strerror(errno));
   s->bundle_fd = mkostemp(name, O_CLOEXEC);
   if (s->bundle_fd < 0)
     return dx_fail_sys(err, errno, "create a file in", TEMP_DIR);
-  filter.out_fd = open(name, O_WRONLY | O_APPEND | O_CLOEXEC);
+  s->out_fd = open(name, O_WRONLY | O_APPEND | O_CLOEXEC);
   (void)unlink(name);
-  filter.config_fd = filter_copy_config(s->cli->config_path);
-  if (filter.out_fd < 0 || filter.config_fd < 0)
-    code = dx_fail_sys(err, errno, "copy", s->cli->config_path);
-  for (i = 1; code == DX_OK && i <= s->count; i++)
-    code = filter_run(&filter, s->inputs[i - 1], i, err);
-  submit_close(&filter.out_fd);
-  submit_close(&filter.config_fd);
+  s->config_fd = filter_copy_config(s->cli->config_path);
+  if (s->out_fd < 0 || s->config_fd < 0)
+    return dx_fail_sys(err, errno, "copy", s->cli->config_path);
+  for (i = 1; code == DX_OK && i <= s->cli->arg_count; i++)
+    code = submit_filter(s, i, err);
   return code;
-}
-
-/* ---- the files, with the caller's rights ---- */
-
-static enum dx_code submit_open_inputs(struct submit *s, struct dx_err *err)
-{
-  size_t i, count = s->cli->arg_count;
-  char size[DX_SIZE_TEXT_BYTES];
-  struct stat st;
-
-  if (s->cli->title != NULL && !dx_utf8_is_plain(s->cli->title))
-    return dx_fail(err, DX_E_DOCUMENT, 0,
-                   "the title must be UTF-8 without control characters");
-  if ((int64_t)count > s->service->max_documents)
-    return dx_fail(err, DX_E_DOCUMENT, 0,
-                   "more files than MaxDocumentsPerJob (%" PRId64
-                   "); submit fewer at a time",
-                   s->service->max_documents);
-  s->inputs = calloc(count, sizeof(*s->inputs));
-  if (s->inputs == NULL)
-    return dx_fail_nomem(err);
-  for (i = 1; i <= count; i++) { /* O_NONBLOCK: a fifo must not block */
-    int fd =
-        open(s->cli->args[i - 1], O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-
-    if (fd < 0)
-      return dx_fail(err, DX_E_DOCUMENT, errno, "cannot open file %zu: %s", i,
-                     strerror(errno));
-    s->inputs[s->count++] = fd;
-    if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
-      return dx_fail(err, DX_E_DOCUMENT, 0, "file %zu is not a regular file",
-                     i);
-    if (st.st_size == 0)
-      return dx_fail(err, DX_E_DOCUMENT, 0, "file %zu is empty", i);
-    if (st.st_size > s->service->max_document_bytes)
-      return dx_fail(err, DX_E_DOCUMENT, 0,
-                     "file %zu is larger than MaxDocumentSize (%s)", i,
-                     dx_size_text(s->service->max_document_bytes, size));
-  }
-  return DX_OK;
 }
 
 /* ---- the job ---- */
@@ -334,38 +316,189 @@ static enum dx_code submit_store(struct submit *s, struct dx_err *err)
   return code;
 }
 
+/* ---- its progress and its outcome ---- */
+
+#define PROGRESS_STEP 10 /* percent between two lines */
+#define LOST_MS 10000    /* for a restart of docextractd */
+#define AGAIN_MS 1000    /* between two tries to connect */
+
+struct attend {
+  struct cli *cli;
+  const struct dx_job *job;
+  struct dx_err *err;               /* of the request */
+  int percent;                      /* last printed */
+  char sentence[DX_SENTENCE_BYTES]; /* last printed */
+  int64_t lost_ms;                  /* connection lost since; 0: connected */
+  bool is_over, has_ended;          /* the command stops waiting; the job */
+};
+
+/* Prints a line for each step of an upload, and for each new status, with its
+ * cause. is_here: not all documents have been uploaded; others may be extracted
+ * already. */
+static void attend_print_note(struct attend *a, const struct dx_note *note,
+                              bool is_here)
+{
+  int percent = note->total > 0 ? (int)(note->done * 100 / note->total) : 100;
+  char sentence[DX_SENTENCE_BYTES];
+
+  if (note->kind == DX_NOTE_UPLOADING) {
+    if (percent <= a->percent || /* a failed upload starts over */
+        (percent < 100 && percent < a->percent + PROGRESS_STEP))
+      return;
+    a->percent = percent;
+    printf("Uploading: %d%%\n", percent);
+  } else if (note->kind != DX_NOTE_WAITING || !is_here) {
+    dx_wait_sentence(note->code, is_here, sentence);
+    if (strcmp(sentence, a->sentence) == 0)
+      return;
+    memcpy(a->sentence, sentence, sizeof(sentence));
+    printf("%s%s%s\n", sentence, note->text[0] != '\0' ? ": " : "", note->text);
+  }
+}
+
+/* The command does not wait if an administrator must act, or the job is
+ * overdue. */
+static enum dx_code attend_handle(void *ctx, const struct dx_message *message)
+{
+  struct attend *a = ctx;
+  struct dx_note note;
+  bool is_here;
+
+  a->lost_ms = 0;
+  a->has_ended = message->verb == DX_VERB_END;
+  a->is_over = a->has_ended || message->verb == DX_VERB_ERROR;
+  if (message->verb != DX_VERB_NOTE)
+    return DX_OK;
+  if (dx_note_parse(message, &note, &is_here, a->err) != DX_OK)
+    return a->err->code;
+  a->is_over = note.kind == DX_NOTE_ADMIN || note.kind == DX_NOTE_OVERDUE;
+  if (note.kind == DX_NOTE_OVERDUE)
+    return dx_fail(a->err, DX_E_OVERDUE, 0,
+                   "the extraction is taking longer than ProcessingLimit; "
+                   "docextractd continues job %s",
+                   a->job->key);
+  if (note.kind == DX_NOTE_ADMIN)
+    return dx_fail(a->err, note.code != DX_OK ? note.code : DX_E_CONFIG, 0,
+                   "%s; docextractd then continues job %s", note.text,
+                   a->job->key);
+  attend_print_note(a, &note, is_here);
+  return DX_OK;
+}
+
+/* The journal is written before docextractd reports the end. */
+static void attend_print_results(const struct attend *a)
+{
+  struct dx_job *job = NULL;
+  struct dx_err why;
+  size_t i, k;
+
+  if (dx_spool_load(&a->cli->spool, a->job->key, &job, &why) != DX_OK) {
+    if (why.code != DX_E_NOT_FOUND) /* purged already */
+      fprintf(stderr, "docextract: %s\n", why.text);
+    return;
+  }
+  for (i = 0; i < job->submission_count; i++) {
+    const struct dx_submission *sub = &job->submissions[i];
+    const char *dir = cli_results_dir(a->cli, sub);
+
+    for (k = 0; dir != NULL && k < sub->case_count; k++) {
+      char *name = dx_result_name(sub->source_id, sub->cases[k].id);
+
+      if (name != NULL && sub->cases[k].state == DX_CASE_DELIVERED)
+        printf("%s/%s\n", dir, name);
+      free(name);
+    }
+  }
+  dx_job_free(&job);
+}
+
+/* Follows a committed job, and prints its progress, until it ends; then prints
+ * the paths of its results. After a signal, if it is overdue, or if an
+ * administrator must act first, the error states that the job continues. */
+static enum dx_code attend_job(struct cli *cli, const struct dx_job *job,
+                               struct dx_err *err)
+{
+  struct attend a = {
+      .cli = cli, .job = job, .err = err, .percent = -PROGRESS_STEP};
+  struct dx_err why;
+  enum dx_code code;
+
+  do { /* docextractd may be restarted at any time */
+    code = cli_request(cli, -1, attend_handle, &a, err, "attend %s %s",
+                       job->key, job->print.run);
+    if (code == DX_E_NOT_YET && a.lost_ms == 0)
+      a.lost_ms = dx_monotonic_ms();
+  } while (!a.is_over && a.lost_ms != 0 &&
+           dx_monotonic_ms() - a.lost_ms < LOST_MS && cli_stop_wait(AGAIN_MS));
+  if (a.has_ended) {
+    attend_print_results(&a);
+    if (code != DX_OK && code != DX_E_CANCELED)
+      (void)dx_fail_advice(err, "retry with: docextract retry %s", job->key);
+  }
+  if (a.is_over)
+    return code;
+  if (cli_stop_came())
+    return dx_fail(err, DX_E_STOPPED, 0,
+                   "stopped; docextractd continues the job; to cancel it, run: "
+                   "docextract cancel %s",
+                   job->key);
+  if (code == DX_E_NOT_YET)
+    return dx_fail(err, code, 0,
+                   "docextractd has exited; job %s is stored, and continues "
+                   "when docextractd is started again",
+                   job->key);
+  why = *err;
+  return dx_fail(err, DX_E_NOT_YET, 0, "job %s is stored, and waits: %s",
+                 job->key, why.text);
+}
+
 /* ---- the verb ---- */
+
+static enum dx_code submit_check(const struct submit *s, struct dx_err *err)
+{
+  if (s->cli->title != NULL && !dx_utf8_is_plain(s->cli->title))
+    return dx_fail(err, DX_E_DOCUMENT, 0,
+                   "the title must be UTF-8 without control characters");
+  if ((int64_t)s->cli->arg_count > s->service->max_documents)
+    return dx_fail(err, DX_E_DOCUMENT, 0,
+                   "more files than MaxDocumentsPerJob (%" PRId64
+                   "); submit fewer at a time",
+                   s->service->max_documents);
+  /* As root, it becomes the owner after it has opened the files. */
+  return geteuid() != 0 ? cli_become_owner(s->cli, err) : DX_OK;
+}
 
 enum dx_code verb_submit(struct cli *cli, struct dx_err *err)
 {
-  struct submit s = {.cli = cli, .bundle_fd = -1, .refusal = DX_E_IO};
+  struct submit s = {.cli = cli,
+                     .config_fd = -1,
+                     .out_fd = -1,
+                     .bundle_fd = -1,
+                     .refusal = DX_E_IO};
   enum dx_code code = cli_load(cli, err);
 
   dx_user_name_of(geteuid(), s.user);
   if (code == DX_OK)
     code = cli_service(cli, &s.service, err);
-  if (code == DX_OK && geteuid() != 0) /* only checks it, before other work */
-    code = cli_become_owner(cli, err);
   if (code == DX_OK)
-    code = submit_open_inputs(&s, err);
+    code = submit_check(&s, err);
   cli_stop_catch();
   if (code == DX_OK)
-    code = filter_run_all(&s, err);
-  while (s.count > 0) /* open files and their names are visible in /proc */
-    submit_close(&s.inputs[--s.count]);
-  free(s.inputs);
+    code = submit_filter_all(&s, err);
   if (code == DX_OK)
     code = cli_become_owner(cli, err);
   if (code == DX_OK)
     code = submit_store(&s, err);
   dx_bundle_reader_free(&s.reader);
+  submit_close(&s.config_fd);
+  submit_close(&s.out_fd);
   submit_close(&s.bundle_fd);
   if (s.is_stored) {
     if (code != DX_OK) /* not durable yet */
       fprintf(stderr, "docextract: %s\n", err->text);
     printf("Stored %zu document%s as job %s\n", s.job->document_count,
            s.job->document_count == 1 ? "" : "s", s.job->key);
-    code = cli_attend(cli, s.job, err);
+    code = attend_job(cli, s.job, err);
   } else {
     dx_spool_discard(&cli->spool, &s.job);
   }

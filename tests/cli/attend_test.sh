@@ -182,7 +182,7 @@ is 'hello: then those of docextractd' "$(sed -n '5,6p' <<< "$out")" \
   'ok     spool           /x
 FAILED name'
 is 'hello: the error is the last line' "$rc $err" \
-  '75 waiting for a name server
+  '75 docextract: waiting for a name server
 docextract: no such host'
 
 play 'hold\n\n? hello

@@ -235,7 +235,7 @@ done
 has 'hello: what confines the parser of documents is printed' "$out" \
   '^ok +sandbox +(seccomp and Landlock|seccomp)$'
 has 'hello: the greeting is printed' "$out" '^Hello'
-is 'hello: stderr is empty' "$(grep -v '^waiting for' <<< "$err")" ''
+is 'hello: stderr is empty' "$(grep -v '^docextract: waiting for' <<< "$err")" ''
 has 'hello: who else runs as the user is printed' "$out" \
   "^ok +user +$owner, .*runs the filters of all printers"
 hasnt 'hello: no color in a pipe' "$out" $'\033'
@@ -479,7 +479,7 @@ faults ''
 dx hello
 is 'hello: the next one waits' "$rc" 0
 is 'hello: and says so, once' \
-  "$(grep -c '^waiting for the end of the pause.*, [0-9]* s$' <<< "$err")" 1
+  "$(grep -c '^docextract: waiting for the end of the pause.*, [0-9]* s$' <<< "$err")" 1
 
 make_key "$dir/other-key"
 KEY=$dir/other-key configure
@@ -503,7 +503,7 @@ has_ports() { grep -q ' ' "$dir/silent.out" || is_gone "$silent_pid"; }
 until_true has_ports
 read -r hole mute < "$dir/silent.out"
 
-has_printed() { grep -q "^waiting for $1\$" "$dir/err" || is_gone "$pid"; }
+has_printed() { grep -q "^docextract: waiting for $1\$" "$dir/err" || is_gone "$pid"; }
 waits_for() # TEXT PATTERN STEP: printed while the step is still running
 {
   : > "$dir/err" # the background shell may not have opened it yet
@@ -512,7 +512,7 @@ waits_for() # TEXT PATTERN STEP: printed while the step is still running
   pid=$!
   until_true has_printed "$2"
   has "hello, $1: says what it waits for, and how long" \
-    "$(cat "$dir/err")" "^waiting for $2\$"
+    "$(cat "$dir/err")" "^docextract: waiting for $2\$"
   hasnt "hello, $1: is still waiting then" "$(cat "$dir/out")" "$3|FAILED"
   kill -TERM "$pid"
   wait "$pid"
