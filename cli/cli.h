@@ -56,8 +56,7 @@ struct cJSON;
 
 struct cli {
   /* options and arguments; borrowed from argv */
-  const char *config_path; /* never NULL when a verb runs */
-  const char *config_from; /* where the path comes from, for display */
+  const char *config_path;
   /* NULL: not given */
   const char *service, *title, *queue, *user;
   const char *older_than; /* a duration */

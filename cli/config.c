@@ -48,7 +48,6 @@ enum dx_code verb_config(struct cli *cli, struct dx_err *err)
   while (dx_docextractd_is_unit("") &&
          dx_config_drop_in(cli->config, NULL, &at, text))
     printf("# unless there is a drop-in for it: %s\n", text);
-  printf("# the file given by %s:\n", cli->config_from);
   code = dx_config_print(cli->config, stdout, err);
   if (code != DX_OK || warnings == 0)
     return code;

@@ -213,7 +213,6 @@ static void usage_read_options(struct cli *cli, int argc, char **argv)
   while ((letter = getopt_long(argc, argv, "c:", longs, &index)) != -1) {
     if (letter == 'c') {
       cli->config_path = optarg;
-      cli->config_from = "-c";
       continue;
     }
     if (letter != 0) /* getopt has printed it */
@@ -275,11 +274,6 @@ static int cli_run(const struct verb *verb, struct cli *cli)
 
   if (cli->verbose)
     dx_log_to(cli_log);
-  if (cli->config_path == NULL) {
-    cli->config_path = dx_config_path();
-    cli->config_from = getenv("CUPS_SERVERROOT") != NULL ? "CUPS_SERVERROOT"
-                                                         : "the built-in path";
-  }
   code = verb->run(cli, &err);
   if (code == DX_E_SPACE)
     (void)dx_fail_advice(&err, "free space there");
@@ -294,7 +288,8 @@ static int cli_run(const struct verb *verb, struct cli *cli)
 int main(int argc, char **argv)
 {
   const struct verb *verb;
-  struct cli cli = {.spool = {.dirfd = -1, .history_dirfd = -1}};
+  struct cli cli = {.config_path = dx_config_path(),
+                    .spool = {.dirfd = -1, .history_dirfd = -1}};
 
   dx_process_protect();
   dx_process_hide_arguments(argc, argv, 1); /* titles and file names */
