@@ -58,7 +58,7 @@ void engine_deliver(struct dx_engine *engine, struct dx_submission *sub)
   while (done < sub->case_count && sub->cases[done].state == DX_CASE_DELIVERED)
     done++;
   if (code == DX_OK && done == sub->case_count) {
-    code = dx_manifest_deliver(sub, dir, &err);
+    code = dx_manifest_deliver(sub, dir, NULL, &err);
     if (code == DX_OK) {
       deliver_count(engine, sub);
       engine_apply(sub, DX_EV_DELIVERED);
@@ -88,7 +88,7 @@ static enum dx_code deliver_failure(struct dx_engine *engine,
       sub->failed_at = dx_wall_ms();
     code = dx_results_prepare(svc->service->results_dir, err);
     if (code == DX_OK)
-      code = dx_manifest_deliver(sub, svc->service->results_dir, err);
+      code = dx_manifest_deliver(sub, svc->service->results_dir, NULL, err);
     if (code == DX_OK)
       deliver_count(engine, sub);
   }

@@ -68,20 +68,16 @@ static enum dx_code hook_run(struct hook *hook, const struct dx_submission *sub,
                              const struct dx_service *service,
                              struct dx_err *err)
 {
-  const char *dir = service->results_dir;
   char *words[DX_PROCESS_WORDS + 2];
   char facts[4][DX_QUEUE_BYTES + sizeof("DOCEXTRACT_OUTCOME=")];
   char *variables[] = {facts[0], facts[1], facts[2], facts[3], NULL};
   char *path = NULL, *line = strdup(service->on_result);
   size_t count = line != NULL ? dx_process_split(line, words) : 0;
   int e = line == NULL ? ENOMEM : count == 0 ? E2BIG : 0;
-  enum dx_code code = dx_manifest_find(sub, dir, &path, err);
+  /* A failed run may have removed the manifest. */
+  enum dx_code code =
+      dx_manifest_deliver(sub, service->results_dir, &path, err);
 
-  if (code == DX_E_NOT_FOUND) { /* a failed run may have removed it */
-    code = dx_manifest_deliver(sub, dir, err);
-    if (code == DX_OK)
-      code = dx_manifest_find(sub, dir, &path, err);
-  }
   (void)snprintf(facts[0], sizeof(facts[0]), "DOCEXTRACT_OUTCOME=%s",
                  sub->state == DX_ST_EXTRACTED ? "extracted" : "failed");
   (void)snprintf(facts[1], sizeof(facts[1]), "DOCEXTRACT_SERVICE=%s",

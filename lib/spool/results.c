@@ -318,7 +318,8 @@ static char *name_there(const struct dx_submission *sub, int dirfd)
 }
 
 enum dx_code dx_manifest_deliver(const struct dx_submission *sub,
-                                 const char *results_dir, struct dx_err *err)
+                                 const char *results_dir, char **ret_path,
+                                 struct dx_err *err)
 {
   char *text = dx_manifest_text(sub);
   char *sourceless = dx_manifest_name(sub, NULL);
@@ -327,13 +328,13 @@ enum dx_code dx_manifest_deliver(const struct dx_submission *sub,
   bool is_there = false;
   enum dx_code code;
 
-  if (text == NULL || name == NULL || sourceless == NULL) {
+  if (text == NULL || name == NULL || sourceless == NULL)
     code = dirfd < 0 ? err->code : dx_fail_nomem(err);
-  } else {
+  else
     code = make_room(dirfd, name, &is_there, err);
-    if (code == DX_OK)
-      code = dx_fs_write(dirfd, name, text, strlen(text), 0640,
-                         is_there ? DX_PUBLISH_OVER : DX_PUBLISH_NEW, err);
+  if (code == DX_OK && (!is_there || ret_path == NULL)) {
+    code = dx_fs_write(dirfd, name, text, strlen(text), 0640,
+                       is_there ? DX_PUBLISH_OVER : DX_PUBLISH_NEW, err);
     if (code == DX_OK)
       code = dx_fs_sync_name(dirfd, name, err);
     /* The manifest of an earlier attempt without a source is obsolete. Files of
@@ -342,32 +343,15 @@ enum dx_code dx_manifest_deliver(const struct dx_submission *sub,
         has_our_file(dirfd, sourceless))
       code = dx_fs_remove(dirfd, sourceless, err);
   }
+  if (code == DX_OK && ret_path != NULL &&
+      asprintf(ret_path, "%s/%s", results_dir, name) < 0) {
+    *ret_path = NULL;
+    code = dx_fail_nomem(err);
+  }
   if (dirfd >= 0)
     (void)close(dirfd);
   free(text);
   free(name);
   free(sourceless);
-  return code;
-}
-
-enum dx_code dx_manifest_find(const struct dx_submission *sub,
-                              const char *results_dir, char **ret_path,
-                              struct dx_err *err)
-{
-  int dirfd = dx_fs_open_dir(AT_FDCWD, results_dir, err);
-  enum dx_code code = DX_OK;
-  char *name;
-
-  if (dirfd < 0)
-    return err != NULL ? err->code : DX_E_IO;
-  name = name_there(sub, dirfd);
-  if (name == NULL)
-    code = dx_fail_nomem(err);
-  else if (!has_our_file(dirfd, name))
-    code = dx_fail(err, DX_E_NOT_FOUND, 0, "'%s' does not exist", name);
-  else if (asprintf(ret_path, "%s/%s", results_dir, name) < 0)
-    code = dx_fail_nomem(err);
-  (void)close(dirfd);
-  free(name);
   return code;
 }

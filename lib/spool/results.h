@@ -47,15 +47,10 @@ enum dx_code dx_result_deliver(const struct dx_submission *sub, size_t index,
 
 /* Writes the manifest, mode 0640, and removes the one of an earlier attempt
  * of this submission that had no source. If a manifest of another job has the
- * name, this one is named as if there were no source. */
+ * name, this one is named as if there were no source. With ret_path, it is
+ * written only if it does not exist, and the caller frees its path. */
 enum dx_code dx_manifest_deliver(const struct dx_submission *sub,
-                                 const char *results_dir,
+                                 const char *results_dir, char **ret_path,
                                  struct dx_err *err) DX_MUST_USE;
-
-/* The path of the manifest that was delivered, for the caller to free.
- * E_NOT_FOUND: it does not exist, or was removed. */
-enum dx_code dx_manifest_find(const struct dx_submission *sub,
-                              const char *results_dir, char **ret_path,
-                              struct dx_err *err) DX_MUST_USE;
 
 #endif

@@ -194,8 +194,8 @@ static void end_job(const char *key, bool fails)
   job->has_hook = false; /* for what the engine does not end */
   if (!fails)
     dx_job_end(job, DX_EV_CANCEL);
-  assert_int_equal(dx_manifest_deliver(&job->submissions[0], results, &err),
-                   DX_OK);
+  assert_int_equal(
+      dx_manifest_deliver(&job->submissions[0], results, NULL, &err), DX_OK);
   assert_int_equal(dx_spool_commit(&spool, job, &err), DX_OK);
   assert_int_equal(dx_spool_pick_up(&spool, job, &err), DX_OK);
   assert_int_equal(dx_spool_settle(&spool, job, &err), DX_OK);

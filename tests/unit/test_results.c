@@ -212,7 +212,7 @@ static void result_has_the_bytes_of_the_response(void **state)
   (void)state;
   complete("S", "C");
   assert_int_equal(dx_result_deliver(sub, 0, results, &err), DX_OK);
-  assert_int_equal(dx_manifest_deliver(sub, results, &err), DX_OK);
+  assert_int_equal(dx_manifest_deliver(sub, results, NULL, &err), DX_OK);
   (void)umask(before);
   assert_mode("S-C.json", 0640);
   assert_mode("S.job.json", 0640);
@@ -229,7 +229,7 @@ static void modes_do_not_depend_on_the_umask(void **state)
   (void)state;
   complete("S", "C");
   assert_int_equal(dx_result_deliver(sub, 0, results, &err), DX_OK);
-  assert_int_equal(dx_manifest_deliver(sub, results, &err), DX_OK);
+  assert_int_equal(dx_manifest_deliver(sub, results, NULL, &err), DX_OK);
   (void)umask(before);
   assert_mode("S-C.json", 0640);
   assert_mode("S.job.json", 0640);
@@ -270,7 +270,7 @@ static void full_disk_leaves_no_file_and_loses_no_result(void **state)
   small.rlim_cur = 10;
   assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
   assert_int_not_equal(dx_result_deliver(sub, 0, results, &err), DX_OK);
-  assert_int_not_equal(dx_manifest_deliver(sub, results, &err), DX_OK);
+  assert_int_not_equal(dx_manifest_deliver(sub, results, NULL, &err), DX_OK);
   assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
   assert_int_equal(entries(), 0);
   assert_int_equal(dx_result_deliver(sub, 0, results, &err), DX_OK);
@@ -285,7 +285,7 @@ static void missing_directory_is_an_error_and_not_created(void **state)
   complete("S", "C");
   (void)snprintf(path, sizeof(path), "%s/none", dir);
   assert_int_equal(dx_result_deliver(sub, 0, path, &err), DX_E_NOT_FOUND);
-  assert_int_equal(dx_manifest_deliver(sub, path, &err), DX_E_NOT_FOUND);
+  assert_int_equal(dx_manifest_deliver(sub, path, NULL, &err), DX_E_NOT_FOUND);
   assert_int_equal(access(path, F_OK), -1);
 }
 
@@ -417,7 +417,7 @@ static void manifest_of_a_failure_says_why(void **state)
   assert_int_equal(dx_json_count(dx_json_get(json, "cases")), 0);
   assert_text(dx_json_get(json, "times"), "extracted_at", NULL);
   dx_json_free(&json);
-  assert_int_equal(dx_manifest_deliver(sub, results, &err), DX_OK);
+  assert_int_equal(dx_manifest_deliver(sub, results, NULL, &err), DX_OK);
   assert_mode("S.job.json", 0640);
 }
 
@@ -543,7 +543,7 @@ static void planted_file_is_renamed_and_not_followed(void **state)
     plants[i](result);
     plants[i](manifest_file);
     assert_int_equal(dx_result_deliver(sub, 0, results, &err), DX_OK);
-    assert_int_equal(dx_manifest_deliver(sub, results, &err), DX_OK);
+    assert_int_equal(dx_manifest_deliver(sub, results, NULL, &err), DX_OK);
     assert_mode(result, 0640);
     assert_mode(manifest_file, 0640);
     assert_content(dirfd_, result, BODY);
@@ -567,8 +567,8 @@ static void delivered_file_may_have_another_owner(void **state)
   (void)setfsuid(65534);
   assert_int_equal(dx_result_deliver(sub, 0, results, &err), DX_OK);
   assert_int_equal(dx_result_deliver(sub, 0, results, &err), DX_OK);
-  assert_int_equal(dx_manifest_deliver(sub, results, &err), DX_OK);
-  assert_int_equal(dx_manifest_deliver(sub, results, &err), DX_OK);
+  assert_int_equal(dx_manifest_deliver(sub, results, NULL, &err), DX_OK);
+  assert_int_equal(dx_manifest_deliver(sub, results, NULL, &err), DX_OK);
   (void)setfsuid(0);
   assert_int_equal(entries(), 2);
 }
@@ -600,7 +600,7 @@ static void manifest_of_another_job_stays(void **state)
                                0640, false, &err),
                    DX_OK);
   for (times = 0; times < 2; times++) {
-    assert_int_equal(dx_manifest_deliver(sub, results, &err), DX_OK);
+    assert_int_equal(dx_manifest_deliver(sub, results, NULL, &err), DX_OK);
     assert_mode(KEY "-1.job.json", 0640);
     assert_content(dirfd_, "S.job.json", other);
     assert_int_equal(entries(), 2);
@@ -614,9 +614,9 @@ static void manifest_is_replaced_by_a_later_one_of_its_job(void **state)
   (void)state;
   complete("S", "C");
   dx_submission_end(sub, DX_EV_FAIL, DX_E_GONE, "gone");
-  assert_int_equal(dx_manifest_deliver(sub, results, &err), DX_OK);
+  assert_int_equal(dx_manifest_deliver(sub, results, NULL, &err), DX_OK);
   sub->state = DX_ST_COMPLETE;
-  assert_int_equal(dx_manifest_deliver(sub, results, &err), DX_OK);
+  assert_int_equal(dx_manifest_deliver(sub, results, NULL, &err), DX_OK);
   text = dx_manifest_text(sub);
   assert_non_null(text);
   assert_content(dirfd_, "S.job.json", text);
@@ -633,7 +633,7 @@ static void directory_that_is_a_link_is_not_used(void **state)
   (void)snprintf(link, sizeof(link), "%s/link", dir);
   assert_int_equal(symlink(results, link), 0);
   assert_int_not_equal(dx_result_deliver(sub, 0, link, &err), DX_OK);
-  assert_int_not_equal(dx_manifest_deliver(sub, link, &err), DX_OK);
+  assert_int_not_equal(dx_manifest_deliver(sub, link, NULL, &err), DX_OK);
   assert_int_equal(entries(), 0);
 }
 
@@ -662,7 +662,7 @@ static void directory_named_like_an_earlier_manifest_stays(void **state)
   (void)state;
   complete("src", "case");
   plant_directory(KEY "-1.job.json");
-  assert_int_equal(dx_manifest_deliver(sub, results, &err), DX_OK);
+  assert_int_equal(dx_manifest_deliver(sub, results, NULL, &err), DX_OK);
   assert_mode("src.job.json", 0640);
   assert_int_equal(faccessat(dirfd_, KEY "-1.job.json/inside", F_OK, 0), 0);
 }

@@ -1329,7 +1329,7 @@ static void result_is_delivered_completely_with_its_mode(void **state)
   (void)snprintf(path, sizeof(path), "%s/" KEY "-1.job.json", results);
   (void)close(open(path, O_WRONLY | O_CREAT, 0600));
   assert_int_equal(entries("results"), 2);
-  assert_int_equal(dx_manifest_deliver(sub, results, &err), DX_OK);
+  assert_int_equal(dx_manifest_deliver(sub, results, NULL, &err), DX_OK);
   assert_int_equal(entries("results"), 2);
   assert_int_equal(access(path, F_OK), -1);
   (void)snprintf(path, sizeof(path), "%s/SOURCE-case_1.json", results);
