@@ -22,31 +22,22 @@
 
 #define MANIFEST_SCHEMA 2
 
-#define ID_MAX 128 /* bytes of an id that goes into a name as it is */
-#define ID_CUT 40  /* of a longer one, before the 64 of its SHA-256 */
+#define NAME_WHOLE 220 /* bytes of a name that is not truncated */
+#define NAME_CUT 80    /* of a truncated one, before the 64 of its SHA-256 */
 
-/*
- * An encoded id contains '%' or '~', a plain one never does: the two kinds
- * cannot collide. The number of '~' before a checksum specifies its input: one,
- * a truncated id; two, a case id; three, a whole name. Otherwise a service
- * could make two pairs of ids collide.
- */
-static void add_id(struct dx_buf *name, const char *id)
+/* The file name of encoded ids. A longer one is truncated, and gets "~~" and
+ * its SHA-256; encoded ids contain no '~'. */
+static char *result_file_name(struct dx_buf *name, const char *suffix)
 {
-  struct dx_buf encoded = {0};
   char sum[DX_SHA256_HEX_BYTES];
 
-  dx_buf_percent(&encoded, id, "");
-  if (dx_buf_ok(&encoded) && encoded.len <= ID_MAX) {
-    dx_buf_add(name, encoded.data, encoded.len);
-  } else if (dx_buf_ok(&encoded)) {
-    dx_sha256_of(id, strlen(id), sum);
-    dx_buf_add(name, encoded.data, ID_CUT);
-    dx_buf_printf(name, "~%s", sum);
-  } else {
-    name->failed = true;
+  if (name->len > NAME_WHOLE) {
+    dx_sha256_of(name->data, name->len, sum);
+    name->len = NAME_CUT;
+    dx_buf_printf(name, "~~%s", sum);
   }
-  dx_buf_release(&encoded);
+  dx_buf_puts(name, suffix);
+  return dx_buf_take(name);
 }
 
 static size_t dashes(const char *id)
@@ -59,31 +50,18 @@ static size_t dashes(const char *id)
 }
 
 /*
- * "x-y" and "z" must not give the name of "x" and "y-z". If both ids
- * have the same number of dashes (ULIDs: none, UUIDs: four), the middle one
- * separates them; else the case id's SHA-256 is used. The name of two long ids
- * stays below 230 bytes.
+ * "x-y" and "z" must not give the name of "x" and "y-z". If both ids have the
+ * same number of dashes (ULIDs: none, UUIDs: four), the middle one separates
+ * them; else a '~' does.
  */
 char *dx_result_name(const char *source_id, const char *case_id)
 {
   struct dx_buf name = {0};
-  char sum[DX_SHA256_HEX_BYTES];
 
-  add_id(&name, source_id);
-  dx_buf_puts(&name, "-");
-  if (dashes(source_id) == dashes(case_id)) {
-    add_id(&name, case_id);
-  } else {
-    dx_sha256_of(case_id, strlen(case_id), sum);
-    dx_buf_printf(&name, "~~%s", sum);
-  }
-  if (name.len > 220) {
-    dx_sha256_of(name.data, name.len, sum);
-    name.len = (size_t)2 * ID_CUT;
-    dx_buf_printf(&name, "~~~%s", sum);
-  }
-  dx_buf_puts(&name, ".json");
-  return dx_buf_take(&name);
+  dx_buf_percent(&name, source_id, "");
+  dx_buf_puts(&name, dashes(source_id) == dashes(case_id) ? "-" : "~");
+  dx_buf_percent(&name, case_id, "");
+  return result_file_name(&name, ".json");
 }
 
 char *dx_manifest_name(const struct dx_submission *sub, const char *source_id)
@@ -91,11 +69,10 @@ char *dx_manifest_name(const struct dx_submission *sub, const char *source_id)
   struct dx_buf name = {0};
 
   if (source_id != NULL)
-    add_id(&name, source_id);
+    dx_buf_percent(&name, source_id, "");
   else
     dx_buf_printf(&name, "%s-%zu", sub->job->key, sub->number);
-  dx_buf_puts(&name, ".job.json");
-  return dx_buf_take(&name);
+  return result_file_name(&name, ".job.json");
 }
 
 enum dx_code dx_results_prepare(const char *path, struct dx_err *err)

@@ -158,7 +158,7 @@ static void plain_id_is_its_own_name(void **state)
 /* Cuts, checksums, and dashes in each other's places. */
 static void crafted_pairs_do_not_collide(void **state)
 {
-  static char x39[40], x100[101], x128[129], x129[130], y129[130];
+  static char x39[40], x100[101], x128[129], x229[230], y229[230];
   char a[600], b[600];
   char *one, *two;
 
@@ -166,9 +166,9 @@ static void crafted_pairs_do_not_collide(void **state)
   memset(x39, 'x', 39);
   memset(x100, 'x', 100);
   memset(x128, 'x', 128);
-  memset(x129, 'x', 129);
-  memset(y129, 'x', 128);
-  y129[128] = 'y';
+  memset(x229, 'x', 229);
+  memset(y229, 'x', 228);
+  y229[228] = 'y';
   /* a long case with a dash where it is cut */
   (void)snprintf(a, sizeof(a), "%s-%s", x39, x100);
   (void)snprintf(b, sizeof(b), "a-b-%s", x39);
@@ -187,16 +187,16 @@ static void crafted_pairs_do_not_collide(void **state)
   assert_string_not_equal(one, two);
   free(two);
   free(one);
-  one = dx_result_name(x129, "c");
-  two = dx_result_name(y129, "c");
+  one = dx_result_name(x229, "c");
+  two = dx_result_name(y229, "c");
   assert_string_not_equal(one, two);
   free(two);
   free(one);
   one = dx_result_name(x128, x128); /* plain, but together too long */
   assert_true(strlen(one) <= 255);
   free(one);
-  one = manifest_name(x128);
-  two = manifest_name(x129);
+  one = manifest_name(x229);
+  two = manifest_name(y229);
   assert_string_not_equal(one, two);
   free(two);
   free(one);

@@ -1289,6 +1289,7 @@ static void usual_ids_stay_readable(void **state)
        "1b4e28ba-2fa1-11d2-883f-0016d3cca427-"
        "6fa459ea-ee8a-3ca4-894e-db77e160355e.json"},
       {"s_1", "../c", "s_1-%2E%2E%2Fc.json"},
+      {"s-1", "c", "s-1~c.json"},
   };
   size_t i;
 
