@@ -339,6 +339,8 @@ configure
 echo 'User daemon' > "$dir/cups-files.conf"
 fails 'a spool of another user than the backends' user 74 \
   "belongs to '$owner'.* run as 'daemon'; .* chown -R daemon: '$spool'"
+dx jobs
+has 'jobs: nor is it used' "$rc $err" "^74 .*belongs to '$owner'.* run as 'daemon'"
 echo "User $owner # as it should be" > "$dir/cups-files.conf"
 dx hello
 has "hello: accepts a spool of the backends' user" "$rc $out" "user +$owner,"
