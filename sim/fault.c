@@ -26,9 +26,6 @@ static const struct {
 #undef X
 };
 
-const char *const sim_call_words[SIM_CALL_COUNT + 1] = {
-    "create", "put", "source", "extract", "hello", "other", "any"};
-
 struct line {
   unsigned call; /* SIM_CALL_COUNT: any */
   uint64_t from;
@@ -188,14 +185,6 @@ void sim_script_next(enum sim_call call, uint64_t *ret_n,
   if (sim_service.options.fault_script != NULL &&
       !fault_read(call, now, ret_fault))
     *ret_fault = (struct sim_fault){.script = ret_fault->script};
-}
-
-bool sim_fault_performs(const struct sim_fault *f)
-{
-  return f->arg[SIM_ACT_AFTER_STATUS] != NULL ||
-         (f->arg[SIM_ACT_STATUS] == NULL && f->arg[SIM_ACT_BODY] == NULL &&
-          f->arg[SIM_ACT_GARBAGE] == NULL && f->arg[SIM_ACT_DROP] == NULL &&
-          f->arg[SIM_ACT_HANG] == NULL);
 }
 
 unsigned sim_fault_number(const struct sim_fault *f, enum sim_action action)

@@ -2,8 +2,8 @@
 bin_PROGRAMS += docextract-sim
 
 docextract_sim_SOURCES = sim/sim.h \
-  sim/api.c sim/extract.c sim/fault.c sim/main.c sim/options.c \
-  sim/request.c sim/storage.c sim/store.c sim/token.c sim/util.c
+  sim/extract.c sim/fault.c sim/main.c sim/options.c sim/request.c \
+  sim/service.c sim/token.c sim/util.c
 
 docextract_sim_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE -I$(top_srcdir)
 docextract_sim_CFLAGS = $(AM_CFLAGS) $(MHD_CFLAGS) $(CJSON_CFLAGS) \

@@ -50,8 +50,9 @@ static char *open_data_dir(const char *dir)
   return path;
 }
 
-static void listen_on(struct listener *l, const struct sim_port *port,
-                      int64_t number, char *cert, char *key)
+/* cls: not NULL for the object storage. */
+static void listen_on(struct listener *l, void *cls, int64_t number, char *cert,
+                      char *key)
 {
   struct sockaddr_in address = {.sin_family = AF_INET,
                                 .sin_port = htons((uint16_t)number),
@@ -68,9 +69,10 @@ static void listen_on(struct listener *l, const struct sim_port *port,
 
   errno = 0;
   l->daemon = MHD_start_daemon(
-      flags, 0, NULL, NULL, sim_request_handle, (void *)(uintptr_t)port,
-      MHD_OPTION_SOCK_ADDR, &address, MHD_OPTION_NOTIFY_COMPLETED,
-      sim_request_completed, NULL, MHD_OPTION_CONNECTION_LIMIT, CONNECTIONS_MAX,
+      flags, 0, NULL, NULL, sim_request_handle, cls, MHD_OPTION_SOCK_ADDR,
+      &address, MHD_OPTION_NOTIFY_COMPLETED, sim_request_completed, NULL,
+      MHD_OPTION_URI_LOG_CALLBACK, sim_request_begin, cls,
+      MHD_OPTION_CONNECTION_LIMIT, CONNECTIONS_MAX,
       MHD_OPTION_CONNECTION_TIMEOUT, IDLE_S, MHD_OPTION_THREAD_STACK_SIZE,
       THREAD_STACK_BYTES, MHD_OPTION_ARRAY, cert == NULL ? tls + 2 : tls,
       MHD_OPTION_END);
@@ -92,9 +94,9 @@ static void start_ports(void)
     cert = sim_read_file(o->tls_cert, &len);
     key = sim_read_file(o->tls_key, &len);
   }
-  listen_on(&storage, &sim_storage_port, o->storage_port, cert, key);
+  listen_on(&storage, &storage, o->storage_port, cert, key);
   sim_service.storage_url = storage.url;
-  listen_on(&api, &sim_api_port, o->api_port, cert, key);
+  listen_on(&api, NULL, o->api_port, cert, key);
   free(cert);
   free(key);
 }

@@ -6,6 +6,7 @@
 
 #include <err.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,23 +16,13 @@
 
 #define FOREVER (-1)
 
-int64_t sim_server_s(void)
-{
-  return (int64_t)time(NULL) + sim_service.options.skew_s;
-}
-
-const char *sim_request_header(const struct sim_request *r, const char *name)
-{
-  return MHD_lookup_connection_value(r->connection, MHD_HEADER_KIND, name);
-}
-
 /*
  * Appends a line for each request, in one write(), before its response is sent,
  * so that a client that has the response finds the line.
  */
 static void request_log(struct sim_request *r, unsigned status)
 {
-  const char *coding = sim_request_header(r, "Transfer-Encoding");
+  const char *coding = sim_call_header(r, "Transfer-Encoding");
   cJSON *line;
   char *json, *text;
   size_t len;
@@ -57,9 +48,9 @@ static void request_log(struct sim_request *r, unsigned status)
   if (r->token_error != NULL)
     (void)cJSON_AddStringToObject(line, "token_error", r->token_error);
   (void)cJSON_AddBoolToObject(line, "auth",
-                              sim_request_header(r, "Authorization") != NULL);
+                              sim_call_header(r, "Authorization") != NULL);
   (void)cJSON_AddBoolToObject(line, "expect",
-                              sim_request_header(r, "Expect") != NULL);
+                              sim_call_header(r, "Expect") != NULL);
   (void)cJSON_AddBoolToObject(
       line, "chunked", coding != NULL && strcasecmp(coding, "chunked") == 0);
   json = sim_new(cJSON_PrintUnformatted(line));
@@ -86,12 +77,45 @@ static void request_wait(const struct sim_request *r, int64_t ms,
     continue;
 }
 
+/* Writes a part of the body to its file, so that the use of memory does not
+ * depend on its size. MHD_NO closes the connection. */
+static enum MHD_Result request_store_body(struct sim_request *r,
+                                          const char *data, size_t len)
+{
+  ssize_t n = 0;
+
+  r->bytes += len;
+  if (!r->is_storage && r->bytes > SIM_FILE_BYTES_MAX)
+    return MHD_YES;
+  if (r->body_path == NULL) {
+    r->body_path = sim_text("%s/.put-XXXXXX", sim_service.data_dir);
+    r->body_fd = mkostemp(r->body_path, O_CLOEXEC);
+  }
+  for (; r->body_fd >= 0 && n >= 0 && len > 0; data += n, len -= (size_t)n)
+    n = write(r->body_fd, data, len);
+  if (r->body_fd >= 0 && n >= 0)
+    return MHD_YES;
+  warn("cannot store a request");
+  return MHD_NO;
+}
+
+static void request_drop_body(struct sim_request *r)
+{
+  if (r->body_fd >= 0)
+    (void)close(r->body_fd);
+  if (r->body_path != NULL)
+    (void)unlink(r->body_path);
+  free(r->body_path);
+  r->body_path = NULL;
+  r->body_fd = -1;
+}
+
 /* A body that is cut off halfway, or sent byte by byte. */
 static ssize_t response_send_slowly(void *cls, uint64_t pos, char *buf,
                                     size_t max)
 {
   const struct sim_request *r = cls;
-  size_t n = r->response.len / 2 - (size_t)pos;
+  size_t n = strlen(r->response.body) / 2 - (size_t)pos;
 
   if (r->fault.arg[SIM_ACT_DRIP] != NULL) {
     request_wait(r, sim_fault_number(&r->fault, SIM_ACT_DRIP), true);
@@ -135,7 +159,7 @@ static void response_apply_fault(struct sim_request *r)
   if (status != 0) {
     free(a->body);
     *a = (struct sim_response){0};
-    r->port->error(a, status);
+    sim_call_fail(r, status);
   }
   if (body != NULL) {
     free(a->body);
@@ -151,6 +175,15 @@ static void response_apply_fault(struct sim_request *r)
   }
 }
 
+/* The script may prevent it. */
+static bool request_is_performed(const struct sim_fault *f)
+{
+  return f->arg[SIM_ACT_AFTER_STATUS] != NULL ||
+         (f->arg[SIM_ACT_STATUS] == NULL && f->arg[SIM_ACT_BODY] == NULL &&
+          f->arg[SIM_ACT_GARBAGE] == NULL && f->arg[SIM_ACT_DROP] == NULL &&
+          f->arg[SIM_ACT_HANG] == NULL);
+}
+
 /* Performs the request, unless the script prevents it, and responds. */
 static enum MHD_Result request_respond(struct sim_request *r)
 {
@@ -161,6 +194,7 @@ static enum MHD_Result request_respond(struct sim_request *r)
   char date[64];
   struct tm tm;
   time_t now;
+  size_t len;
   struct MHD_Response *response;
   enum MHD_Result result;
 
@@ -168,21 +202,22 @@ static enum MHD_Result request_respond(struct sim_request *r)
     request_wait(r, sim_fault_number(&r->fault, SIM_ACT_DELAY), false);
   if (arg[SIM_ACT_HANG] != NULL)
     request_wait(r, FOREVER, true);
-  if (sim_fault_performs(&r->fault))
-    r->port->perform(r);
+  if (request_is_performed(&r->fault))
+    sim_call_perform(r);
+  request_drop_body(r);
   response_apply_fault(r);
   if (arg[SIM_ACT_CLOSE] != NULL || arg[SIM_ACT_DROP] != NULL ||
       arg[SIM_ACT_HANG] != NULL) {
     request_log(r, 0);
     return MHD_NO; /* closes the connection */
   }
-  a->len = a->body == NULL ? 0 : strlen(a->body);
-  if (a->len > 0 && (arg[SIM_ACT_DRIP] != NULL || arg[SIM_ACT_SHORT] != NULL))
-    response = MHD_create_response_from_callback(a->len, 4096,
+  len = a->body == NULL ? 0 : strlen(a->body);
+  if (len > 0 && (arg[SIM_ACT_DRIP] != NULL || arg[SIM_ACT_SHORT] != NULL))
+    response = MHD_create_response_from_callback(len, 4096,
                                                  response_send_slowly, r, NULL);
   else
-    response = MHD_create_response_from_buffer(a->len, a->body,
-                                               MHD_RESPMEM_PERSISTENT);
+    response =
+        MHD_create_response_from_buffer(len, a->body, MHD_RESPMEM_PERSISTENT);
   response = sim_new(response);
   now = (time_t)sim_server_s();
   (void)strftime(date, sizeof(date), "Date: %a, %d %b %Y %H:%M:%S GMT",
@@ -200,6 +235,31 @@ static enum MHD_Result request_respond(struct sim_request *r)
   return result;
 }
 
+void *sim_request_begin(void *cls, const char *uri,
+                        struct MHD_Connection *connection)
+{
+  struct sim_request *r = sim_new(calloc(1, sizeof(*r)));
+
+  r->is_storage = cls != NULL;
+  r->connection = connection;
+  r->uri = sim_new(strdup(uri));
+  r->body_fd = -1;
+  return r;
+}
+
+/* Called when the headers have arrived. */
+static enum MHD_Result request_start(struct sim_request *r, const char *url,
+                                     const char *method)
+{
+  r->at_ms = sim_now_ms();
+  r->at_s = sim_server_s();
+  r->path = sim_new(strdup(url));
+  sim_call_find(r, method);
+  sim_script_next(r->call, &r->n, &r->fault);
+  return r->call == SIM_PUT ? request_store_body(r, NULL, 0) /* may be empty */
+                            : MHD_YES;
+}
+
 enum MHD_Result sim_request_handle(void *cls, struct MHD_Connection *connection,
                                    const char *url, const char *method,
                                    const char *version, const char *data,
@@ -208,25 +268,15 @@ enum MHD_Result sim_request_handle(void *cls, struct MHD_Connection *connection,
   struct sim_request *r = *con_cls;
   size_t n = *len;
 
+  (void)cls;
+  (void)connection;
   (void)version;
-  if (r == NULL) { /* its headers have arrived */
-    *con_cls = r = sim_new(calloc(1, sizeof(*r)));
-    r->port = cls;
-    r->connection = connection;
-    r->at_ms = sim_now_ms();
-    r->upload.fd = -1;
-    r->path = sim_new(strdup(url));
-    r->call = r->port->classify(r, method);
-    sim_script_next(r->call, &r->n, &r->fault);
-    r->port->begin(r);
-    return MHD_YES;
-  }
+  if (r->path == NULL)
+    return request_start(r, url, method);
   if (n == 0)
     return request_respond(r);
   *len = 0;
-  r->bytes += n;
-  r->port->receive(r, data, n);
-  return MHD_YES;
+  return request_store_body(r, data, n);
 }
 
 void sim_request_completed(void *cls, struct MHD_Connection *connection,
@@ -239,19 +289,14 @@ void sim_request_completed(void *cls, struct MHD_Connection *connection,
   (void)code;
   if (r == NULL)
     return;
-  if (r->body_stream != NULL)
-    (void)fclose(r->body_stream);
-  if (r->upload.fd >= 0)
-    (void)close(r->upload.fd);
-  if (r->upload.tmp != NULL)
-    (void)unlink(r->upload.tmp);
-  request_log(r, 0); /* if not logged yet: the client disconnected */
-  free(r->upload.tmp);
-  free(r->body);
+  request_drop_body(r);
+  if (r->path != NULL)
+    request_log(r, 0); /* if not logged yet: the client disconnected */
   free(r->response.body);
   free(r->fault.script);
   cJSON_Delete(r->names);
   free(r->path);
+  free(r->uri);
   free(r);
   *con_cls = NULL;
 }

@@ -66,8 +66,9 @@ void sim_id_new(char ret_id[SIM_ID_BYTES]);
 /* Returns a string member; "" if it is missing or not a string. */
 const char *sim_text_of(const cJSON *json, const char *name);
 
-/* Reads a file of at most 64 KiB and puts a NUL after it. The caller frees the
- * result. */
+/* Reads a file of at most this size and puts a NUL after it. The caller frees
+ * the result. */
+#define SIM_FILE_BYTES_MAX 1048576u
 char *sim_read_file(const char *path, size_t *ret_len);
 
 /* ---- token.c: checking tokens ---- */
@@ -94,47 +95,6 @@ const char *sim_token_error(const char *header, int64_t now_s);
  */
 bool sim_extract(const char *path, const char *content_type,
                  const char *source_id, cJSON *cases);
-
-/* ---- store.c: sources and cases, in memory ---- */
-
-struct sim_file {
-  const char *type;
-  char *object; /* its name in the storage */
-  char *url;    /* for its upload */
-  int64_t expires_at_s;
-  bool arrived;
-};
-
-/* The URL to upload an object, from the parts of its query; the caller frees
- * it. */
-char *sim_store_url(const char *path, const char *date, const char *expires,
-                    const char *signature);
-
-/* Registers a source with n files of these types, which are kept by
- * reference. */
-void sim_store_create(const char *const *types, size_t n,
-                      char ret_id[SIM_ID_BYTES]);
-
-/* The n-th file of a source, counted from 1; NULL: there is none. */
-const struct sim_file *sim_store_file(const char *id, size_t n);
-
-/* Notes that this file has arrived. After the last one, extracts the cases; the
- * status then changes with time. */
-void sim_store_file_arrived(const char *id, size_t n);
-
-/*
- * The `results` of a source, which the caller frees; `word` replaces its status
- * unless NULL. Returns NULL if there is no such source.
- */
-cJSON *sim_store_source(const char *id, const char *word);
-
-/*
- * The `results` of a case: returns 200 and fills *ret, which the caller frees;
- * 204 while it is being processed, or 404. Unless 404, ret_source_id names its
- * source.
- */
-unsigned sim_store_case(const char *id, cJSON **ret,
-                        char ret_source_id[SIM_ID_BYTES]);
 
 /* ---- fault.c: the fault script ---- */
 
@@ -196,9 +156,6 @@ void sim_script_check(void);
 void sim_script_next(enum sim_call call, uint64_t *ret_n,
                      struct sim_fault *ret_fault);
 
-/* True if the call itself is performed. */
-bool sim_fault_performs(const struct sim_fault *f);
-
 /* The number at the start of a status or delay; 0 if there is no such
  * action. */
 unsigned sim_fault_number(const struct sim_fault *f, enum sim_action action);
@@ -222,69 +179,41 @@ struct sim_service {
 };
 
 struct sim_response {
-  unsigned status; /* 0: not determined yet */
-  char *body;      /* NULL: none; freed when it is sent */
-  size_t len;      /* of the body that is sent */
+  unsigned status;
+  char *body; /* NULL: none; freed when it is sent */
   const char *type;
-  const char *header; /* "Name: value", or NULL */
-};
-
-/* An upload that is being written to disk. */
-struct sim_upload {
-  int fd;    /* -1: none */
-  char *tmp; /* its temporary name; NULL after the rename */
-  size_t index;
+  char header[64]; /* "Name: value", or "" */
 };
 
 struct sim_request {
-  const struct sim_port *port;
+  bool is_storage; /* it came to the port of the object storage */
   struct MHD_Connection *connection;
-  int64_t at_ms;
+  int64_t at_ms, at_s; /* its arrival; by the service's wall clock */
+  char *uri;           /* path and query, as received */
+  char *path;
   enum sim_call call;
   uint64_t n; /* among calls of this kind, from 1 */
   struct sim_fault fault;
-  char *path;
   char id[SIM_ID_BYTES];        /* in the path; "": none */
-  const char *allow;            /* the header if the method is wrong */
+  const char *allow;            /* the method for this path; NULL: none */
   char source_id[SIM_ID_BYTES]; /* "": unknown */
   uint64_t bytes;               /* of the body, so far */
-  cJSON *names;                 /* create: of the files; NULL: invalid */
+  char *body_path; /* its temporary file; NULL: none, "": renamed */
+  int body_fd;     /* -1: none */
+  cJSON *names;    /* create: of the files; NULL: invalid */
   const char *token_error;
   bool over_rate;
   bool logged;
-  FILE *body_stream; /* create: writes to `body` */
-  char *body;
-  size_t body_len;
-  struct sim_upload upload; /* put */
   struct sim_response response;
 };
-
-/* The differences between the two ports. */
-struct sim_port {
-  enum sim_call (*classify)(struct sim_request *r, const char *method);
-  void (*begin)(struct sim_request *r);
-  /* Receives a part of the body. */
-  void (*receive)(struct sim_request *r, const char *data, size_t len);
-  void (*perform)(struct sim_request *r);
-  /* Creates an error response without details. */
-  void (*error)(struct sim_response *response, unsigned status);
-};
-
-extern const struct sim_port sim_api_port, sim_storage_port;
-
-/* An uploaded file: data directory, ID of its source, and its number there. */
-#define SIM_FILE "%s/%s_%zu"
-
-/* The service's wall clock: seconds since 1970, with the skew. */
-int64_t sim_server_s(void);
-
-/* The value of a request header, or NULL. */
-const char *sim_request_header(const struct sim_request *r, const char *name);
 
 /* The service that main() starts, and that handles all requests. */
 extern struct sim_service sim_service;
 
-/* The handlers for MHD_start_daemon(); cls is a struct sim_port. */
+/* The handlers for MHD_start_daemon(); cls is NULL for the service, and not for
+ * the object storage. */
+void *sim_request_begin(void *cls, const char *uri,
+                        struct MHD_Connection *connection);
 enum MHD_Result sim_request_handle(void *cls, struct MHD_Connection *connection,
                                    const char *url, const char *method,
                                    const char *version, const char *data,
@@ -292,5 +221,23 @@ enum MHD_Result sim_request_handle(void *cls, struct MHD_Connection *connection,
 void sim_request_completed(void *cls, struct MHD_Connection *connection,
                            void **con_cls,
                            enum MHD_RequestTerminationCode code);
+
+/* ---- service.c: the calls of both ports ---- */
+
+/* The service's wall clock: seconds since 1970, with the skew. */
+int64_t sim_server_s(void);
+
+/* The value of a request header, or NULL. */
+const char *sim_call_header(const struct sim_request *r, const char *name);
+
+/* Finds out what is called, from path and method, and counts it for the rate
+ * limit. */
+void sim_call_find(struct sim_request *r, const char *method);
+
+/* Performs the call: creates the response. */
+void sim_call_perform(struct sim_request *r);
+
+/* Creates an error response without details. */
+void sim_call_fail(struct sim_request *r, unsigned status);
 
 #endif

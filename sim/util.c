@@ -13,7 +13,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#define FILE_BYTES_MAX 65536u
 #define TIME_CHARS 10
 
 void *sim_new(void *memory)
@@ -73,12 +72,13 @@ const char *sim_text_of(const cJSON *json, const char *name)
 char *sim_read_file(const char *path, size_t *ret_len)
 {
   FILE *file = fopen(path, "re");
-  char *data = sim_new(calloc(1, FILE_BYTES_MAX + 2));
+  char *data = sim_new(calloc(1, SIM_FILE_BYTES_MAX + 2));
 
   if (file != NULL)
     errno = EFBIG; /* unless it cannot be read */
   if (file == NULL ||
-      (*ret_len = fread(data, 1, FILE_BYTES_MAX + 1, file)) > FILE_BYTES_MAX ||
+      (*ret_len = fread(data, 1, SIM_FILE_BYTES_MAX + 1, file)) >
+          SIM_FILE_BYTES_MAX ||
       ferror(file))
     err(EX_UNAVAILABLE, "cannot read '%s'", path);
   (void)fclose(file);
