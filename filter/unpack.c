@@ -18,7 +18,6 @@ enum { LZW_CLEAR = 256, LZW_END, LZW_FIRST, LZW_CODES = 4096 };
 
 /* A stage, and the part of its output that is not passed on yet. */
 struct unpack {
-  struct dx_buf *following; /* for the next stage; NULL: this is the last one */
   struct unpacked *to;
   bool early_change;
   enum unpack_end end; /* SHORT: not yet */
@@ -34,21 +33,30 @@ struct unpack {
   unsigned char out[OUT_BYTES];
 };
 
-/* False at a limit. */
-static bool unpack_pass(struct unpacked *to, struct dx_buf *following,
-                        const unsigned char *bytes, size_t len)
+/* False at a limit. Makes room with realloc(), which moves large blocks without
+ * a second copy, as dx_buf_add() needs for a moment: memory is limited. */
+static bool unpack_pass(struct unpacked *to, const unsigned char *bytes,
+                        size_t len)
 {
-  if (following != NULL || to->keep)
-    dx_buf_add(following != NULL ? following : &to->bytes, bytes, len);
+  struct dx_buf *kept = &to->bytes;
+  size_t room = kept->room + kept->room / 4 + len + 1;
+  char *data;
+
+  if (to->keep && kept->len + len >= kept->room &&
+      (data = realloc(kept->data, room)) != NULL) {
+    kept->data = data;
+    kept->room = room;
+  }
+  if (to->keep)
+    dx_buf_add(kept, bytes, len);
   *to->left -= (long long)len;
-  to->len += following == NULL ? len : 0;
+  to->len += len;
   return *to->left >= 0 && to->len <= to->most;
 }
 
 static void unpack_flush(struct unpack *u)
 {
-  if (!unpack_pass(u->to, u->following, u->out, u->out_len) &&
-      u->end < UNPACK_DAMAGED)
+  if (!unpack_pass(u->to, u->out, u->out_len) && u->end < UNPACK_DAMAGED)
     u->end = UNPACK_STOPPED;
   u->out_len = 0;
 }
@@ -249,18 +257,19 @@ void unpack(const struct unpack_stage *stages, size_t count,
             const unsigned char *bytes, size_t len, struct unpacked *to)
 {
   struct unpack *u = malloc(sizeof(*u));
-  struct dx_buf in = {0}, out = {0};
+  struct dx_buf in = {0};
   bool cut = false;
   size_t used;
 
   to->used = len;
   to->end = u != NULL ? UNPACK_WHOLE : UNPACK_NO_MEMORY;
-  if (count == 0 && !unpack_pass(to, NULL, bytes, len))
+  if (count == 0 && !unpack_pass(to, bytes, len))
     to->end = UNPACK_STOPPED;
   for (size_t i = 0; i < count && to->end < UNPACK_DAMAGED; i++) {
+    struct unpacked next = {.keep = true, .most = SIZE_MAX, .left = to->left};
+
     memset(u, 0, offsetof(struct unpack, prefix));
-    u->following = i + 1 < count ? &out : NULL;
-    u->to = to;
+    u->to = i + 1 < count ? &next : to;
     u->end = UNPACK_SHORT;
     u->early_change = stages[i].early_change;
     used = stages[i].filter == UNPACK_FLATE
@@ -270,11 +279,10 @@ void unpack(const struct unpack_stage *stages, size_t count,
       to->used = used;
     cut = cut || (u->open && u->end == UNPACK_SHORT);
     to->end = u->end == UNPACK_SHORT && cut ? UNPACK_CUT : u->end;
-    if (out.failed)
+    if (next.bytes.failed)
       to->end = UNPACK_NO_MEMORY;
     dx_buf_release(&in);
-    in = out;
-    out = (struct dx_buf){0};
+    in = next.bytes;
     bytes = (const unsigned char *)in.data;
     len = in.len;
   }

@@ -61,6 +61,7 @@ lzw-of-flate     - refused too-complex
 flate-of-lzw     - refused too-complex
 shared           3000,200 refused too-complex
 shared           3000,20 refused too-complex
+shared           1,300 document 1
 objects          - refused too-complex
 chain            - document 1
 same             300,8000 document 300
