@@ -48,14 +48,14 @@ static bool poll_is_waiting(const struct dx_submission *sub)
 
 /* The pages of all documents of a source; 0 when its cases are polled, whose
  * pages are not known. */
-static int poll_pages(const struct dx_submission *sub)
+static int64_t poll_pages(const struct dx_submission *sub)
 {
   int64_t pages = 0;
   size_t i;
 
   for (i = 0; sub->state != DX_ST_COMPLETE && i < sub->file_count; i++)
     pages += sub->job->documents[sub->files[i].document].entry.pages;
-  return pages < DX_POLL_PAGES_MAX ? (int)pages : DX_POLL_PAGES_MAX;
+  return pages;
 }
 
 static int64_t poll_schedule(const struct service_state *svc,

@@ -14,7 +14,6 @@
 
 /* Found by simulation with lognormal times, tests/bench/lag.c. M: their median,
  * SPREAD: the standard deviation of their logarithm. */
-#define DX_POLL_TIMES 200           /* remembered of each phase */
 #define DX_POLL_KNOWN_FROM 5        /* times; fewer are not used */
 #define DX_POLL_FIRST_MS 2000       /* few documents are done earlier */
 #define DX_POLL_FIRST_SPREADS 1.33  /* below the median; a tenth is earlier */
@@ -29,29 +28,26 @@
 #define DX_POLL_BLIND_MS 300000     /* for this long: most are done by then */
 #define DX_POLL_BLIND_JITTER 0.1    /* of the step, which is a guess */
 /* Predicting M and SPREAD from the last "not yet" and the first "done" of other
- * documents. */
-#define DX_POLL_NARROW 1.6     /* done/not yet: up to this, use the middle */
-#define DX_POLL_EARLIER 0.5    /* of the first poll, if that found it done */
-#define DX_POLL_HALF_LIFE 14.0 /* in times: services change their speed */
-#define DX_POLL_SPREAD 0.6     /* while little has been seen */
-#define DX_POLL_SPREAD_MIN 0.1 /* times are known only to one step */
-#define DX_POLL_SPREAD_MAX 1.0 /* more: it changed, or there are two */
-#define DX_POLL_SPREAD_OF_MAD 1.4826 /* by the median deviation */
-#define DX_POLL_LINE_FROM 10         /* times with pages, for a line */
-#define DX_POLL_LINE_PART 0.9        /* of the spread, at most, with the line */
-#define DX_POLL_PAGES_MAX 99999
-#define DX_POLL_MEDIAN_MAX_MS 86400000 /* a file with more is damaged */
+ * documents; differences are those of logarithms. */
+#define DX_POLL_NARROW 1.6  /* done/not yet: up to this, use the middle */
+#define DX_POLL_EARLIER 0.5 /* of the first poll, if that found it done */
+#define DX_POLL_SEEN_MAX 9  /* a difference counts as 1/10 of it, or more */
+#define DX_POLL_DIFFERENCE_MAX 0.7     /* of an outlier: a factor of two */
+#define DX_POLL_SPREAD 0.6             /* while little has been seen */
+#define DX_POLL_SPREAD_MIN 0.1         /* times are known only to one step */
+#define DX_POLL_SPREAD_MAX 1.0         /* more: it changed, or there are two */
+#define DX_POLL_SPREAD_OF_MEAN 1.25    /* by the mean difference */
+#define DX_POLL_MEDIAN_MAX_MS 86400000 /* longer times count as this */
 
-/* One recorded processing time. */
-struct dx_poll_time {
-  int32_t pages; /* 0: not known */
-  int64_t ms;
-};
-
-/* Newest first. */
+/* What is known from earlier documents, as a line through logarithms; zeros at
+ * first. */
 struct dx_poll_history {
-  struct dx_poll_time times[DX_POLL_TIMES];
-  size_t count;
+  double pages;      /* the mean */
+  double most_pages; /* of one document */
+  double level;      /* the time for the mean */
+  double slope;      /* by pages */
+  double spread;
+  int64_t seen; /* times; the count ends at DX_POLL_SEEN_MAX */
 };
 
 struct dx_poll_forecast {
@@ -61,7 +57,7 @@ struct dx_poll_forecast {
 
 /* Predicts the time for a document with that many pages (0: not known). */
 struct dx_poll_forecast dx_poll_predict(const struct dx_poll_history *history,
-                                        int pages);
+                                        int64_t pages);
 
 /*
  * How long to wait until the next poll.
@@ -73,15 +69,12 @@ int64_t dx_poll_wait_ms(const struct dx_poll_forecast *forecast,
                         enum dx_phase phase, int64_t age_ms, int64_t last_ms,
                         double random);
 
-/*
- * Records that a phase took longer than not_yet_ms (0: the first poll already
- * found it done) and at most done_ms. If the history is full, the oldest time
- * is removed.
- */
-void dx_poll_learn(struct dx_poll_history *history, int pages,
+/* Learns that a phase took longer than not_yet_ms (0: the first poll already
+ * found it done) and at most done_ms. */
+void dx_poll_learn(struct dx_poll_history *history, int64_t pages,
                    int64_t not_yet_ms, int64_t done_ms);
 
-/* The recorded times of a host, in memory and in one small file
+/* The history of a host, in memory and in one small file
  * (lib/base/history.h). history_dirfd: SpoolDir/history; -1: no file. */
 struct dx_latency {
   struct dx_poll_history of[DX_PHASE_COUNT];

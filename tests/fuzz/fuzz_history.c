@@ -102,7 +102,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
       sizeof(struct dx_pause));
   put("s_counts", "docextract-counts 2\n", "", 0, &in,
       sizeof(struct dx_counts));
-  put("h_443_times", "docextract-times 4\n", "", 0, &in,
+  put("h_443_times", "docextract-times 5\n", "", 0, &in,
       DX_PHASE_COUNT * sizeof(struct dx_poll_history));
   limit_rate();
   count();
