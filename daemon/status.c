@@ -476,9 +476,13 @@ static int make_socket(const char *path, struct dx_err *err)
 
   (void)snprintf(copy, sizeof(copy), "%s", path);
   dir = dirname(copy);
-  if (dx_fs_make_dir(AT_FDCWD, dir, DIR_MODE, err) != DX_OK ||
-      (dirfd = dx_fs_open_dir(AT_FDCWD, dir, err)) < 0)
+  if (dx_fs_make_dir(AT_FDCWD, dir, DIR_MODE, err) != DX_OK)
     return -1;
+  dirfd = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC); /* may be a link */
+  if (dirfd < 0) {
+    (void)dx_fail_sys(err, errno, "open", dir);
+    return -1;
+  }
   fd = control_listen(dirfd, strrchr(path, '/') + 1, SOCKET_MODE, err);
   (void)close(dirfd);
   return fd;

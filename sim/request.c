@@ -115,7 +115,7 @@ static ssize_t response_send_slowly(void *cls, uint64_t pos, char *buf,
                                     size_t max)
 {
   const struct sim_request *r = cls;
-  size_t n = strlen(r->response.body) / 2 - (size_t)pos;
+  size_t n = r->response.len / 2 - (size_t)pos;
 
   if (r->fault.arg[SIM_ACT_DRIP] != NULL) {
     request_wait(r, sim_fault_number(&r->fault, SIM_ACT_DRIP), true);
@@ -194,7 +194,6 @@ static enum MHD_Result request_respond(struct sim_request *r)
   char date[64];
   struct tm tm;
   time_t now;
-  size_t len;
   struct MHD_Response *response;
   enum MHD_Result result;
 
@@ -211,13 +210,13 @@ static enum MHD_Result request_respond(struct sim_request *r)
     request_log(r, 0);
     return MHD_NO; /* closes the connection */
   }
-  len = a->body == NULL ? 0 : strlen(a->body);
-  if (len > 0 && (arg[SIM_ACT_DRIP] != NULL || arg[SIM_ACT_SHORT] != NULL))
-    response = MHD_create_response_from_callback(len, 4096,
+  a->len = a->body == NULL ? 0 : strlen(a->body);
+  if (a->len > 0 && (arg[SIM_ACT_DRIP] != NULL || arg[SIM_ACT_SHORT] != NULL))
+    response = MHD_create_response_from_callback(a->len, 4096,
                                                  response_send_slowly, r, NULL);
   else
-    response =
-        MHD_create_response_from_buffer(len, a->body, MHD_RESPMEM_PERSISTENT);
+    response = MHD_create_response_from_buffer(a->len, a->body,
+                                               MHD_RESPMEM_PERSISTENT);
   response = sim_new(response);
   now = (time_t)sim_server_s();
   (void)strftime(date, sizeof(date), "Date: %a, %d %b %Y %H:%M:%S GMT",

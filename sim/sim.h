@@ -181,6 +181,7 @@ struct sim_service {
 struct sim_response {
   unsigned status;
   char *body; /* NULL: none; freed when it is sent */
+  size_t len; /* of the body that is sent */
   const char *type;
   char header[64]; /* "Name: value", or "" */
 };

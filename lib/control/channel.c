@@ -128,13 +128,11 @@ void dx_note_format(const struct dx_note *note, bool here,
                     char line[DX_CHANNEL_LINE_BYTES])
 {
   int64_t age = note->since_ms != 0 ? dx_monotonic_ms() - note->since_ms : -1;
-  char whole[2 * DX_CHANNEL_LINE_BYTES];
 
-  (void)snprintf(whole, sizeof(whole),
+  (void)snprintf(line, DX_CHANNEL_LINE_BYTES,
                  "note %s %s %d %" PRId64 " %" PRId64 " %" PRId64 " %s",
                  note_kinds[note->kind], dx_code_name(note->code), here,
                  note->done, note->total, age, note->text);
-  dx_utf8_copy(line, DX_CHANNEL_LINE_BYTES, whole);
 }
 
 enum dx_code dx_note_parse(const struct dx_message *message,
@@ -223,16 +221,6 @@ enum dx_code dx_channel_send(struct dx_channel *channel, struct dx_err *err,
   return code;
 }
 
-/* The remaining part of timeout_ms after `begin_ms`; -1: forever. */
-static int left_ms(int timeout_ms, int64_t begin_ms)
-{
-  int64_t passed = dx_monotonic_ms() - begin_ms;
-
-  if (timeout_ms < 0)
-    return -1;
-  return passed < timeout_ms ? timeout_ms - (int)passed : 0;
-}
-
 /* Receives what has arrived. */
 static enum dx_code receive(struct dx_channel *channel, struct dx_err *err)
 {
@@ -255,7 +243,7 @@ enum dx_code dx_channel_await(struct dx_channel *channel, int timeout_ms,
                               struct dx_message *ret_message,
                               struct dx_err *err)
 {
-  int64_t begin_ms = dx_monotonic_ms();
+  int64_t until_ms = dx_monotonic_ms() + timeout_ms, left_ms;
   enum dx_code code = DX_OK;
   const char *end;
   size_t len;
@@ -265,10 +253,11 @@ enum dx_code dx_channel_await(struct dx_channel *channel, int timeout_ms,
     struct pollfd wanted = {.fd = channel->fd, .events = POLLIN};
 
     code = receive(channel, err);
-    if (code == DX_E_NOT_YET && left_ms(timeout_ms, begin_ms) != 0) {
+    left_ms = timeout_ms < 0 ? -1 : until_ms - dx_monotonic_ms();
+    if (code == DX_E_NOT_YET && (left_ms > 0 || timeout_ms < 0)) {
       if (dx_channel_is_behind(channel))
         wanted.events |= POLLOUT;
-      (void)poll(&wanted, 1, left_ms(timeout_ms, begin_ms));
+      (void)poll(&wanted, 1, (int)left_ms);
       dx_channel_flush(channel);
     } else if (code != DX_OK) {
       return code;

@@ -499,4 +499,11 @@ else
   check 'the directory is created where that is possible' is_served
 fi
 stop_docextractd
+rm -rf "$dir/run"
+mkdir "$dir/elsewhere"
+give "$dir/elsewhere"
+ln -s elsewhere "$dir/run"
+start_serving
+check 'its directory may be a link' is_served
+stop_docextractd
 end
