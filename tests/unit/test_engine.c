@@ -222,6 +222,33 @@ static bool slow_storage(const struct fixture_call *call,
   return call->kind == PUT;
 }
 
+static void uploads_leave_no_descriptor_open(void **state)
+{
+  size_t before;
+
+  (void)state;
+  (void)fixture_job(3, false);
+  fixture_begin();
+  before = count_entries(AT_FDCWD, "/proc/self/fd");
+  assert_int_equal(fixture_drive_to_end(), DX_OK);
+  /* The engine has released the job, which has a directory. */
+  assert_true(count_entries(AT_FDCWD, "/proc/self/fd") <= before);
+}
+
+/* Its checksum was that of the file. */
+static void document_that_is_replaced_by_a_link_is_not_sent(void **state)
+{
+  struct dx_job *job = fixture_job(1, false);
+
+  (void)state;
+  fixture_begin();
+  assert_int_equal(unlinkat(job->dirfd, "document-0001", 0), 0);
+  assert_int_equal(symlinkat("/etc/hostname", job->dirfd, "document-0001"), 0);
+  fixture_drive(fixture.now_ms + MIN);
+  assert_int_equal(fixture.count[PUT], 0);
+  assert_true(fixture.notes[DX_NOTE_LOCAL] > 0);
+}
+
 static void four_documents_are_uploaded_at_once(void **state)
 {
   (void)state;
@@ -386,6 +413,25 @@ static void two_sections_of_a_host_keep_the_rate_limit_together(void **state)
   set_service(fixture_job(25, false), "other");
   assert_int_equal(fixture_drive_to_end(), DX_OK);
   assert_int_equal(fixture_processed(), 50);
+}
+
+/* While the connection of another job is being established. */
+static void job_that_waits_longest_is_sent_first(void **state)
+{
+  struct dx_err err;
+  int i;
+
+  (void)state;
+  fixture.accept_ms = 2 * S;
+  (void)fixture_job(1, false);
+  (void)fixture_job(1, false);
+  fixture_begin();
+  fixture_drive(fixture.now_ms + S);
+  (void)fixture_job(1, false);
+  assert_int_equal(dx_engine_add(fixture.engine, fixture.jobs[2], &err), DX_OK);
+  fixture_drive(fixture.now_ms + MIN);
+  for (i = 0; i < 3; i++)
+    assert_int_equal(fixture.jobs[i]->submissions[0].source_id[1], '1' + i);
 }
 
 static void create_comes_before_polls_of_another_section(void **state)
@@ -631,11 +677,27 @@ static void job_is_not_released_without_its_journal(void **state)
 
   (void)state;
   fixture_begin();
-  job->dirty = true;
+  job->behind = true;
   fixture.failing_syncs = 1;
+  assert_int_equal(dx_engine_remove(fixture.engine, job), DX_E_BUSY);
+  fixture.failing_syncs = 1; /* now it is dirty */
   assert_int_equal(dx_engine_remove(fixture.engine, job), DX_E_BUSY);
   assert_int_equal(dx_engine_remove(fixture.engine, job), DX_OK);
   assert_false(job->dirty);
+}
+
+/* For example, because its transition was not possible. */
+static void halted_job_is_released_with_its_on_result(void **state)
+{
+  struct dx_job *job = fixture_job(1, false);
+
+  (void)state;
+  fixture_begin();
+  job->halt.code = DX_E_STATE;
+  job->submissions[0].hook_ms = 1;
+  fixture_drive(fixture.now_ms + S);
+  assert_int_equal(fixture.ended, 1);
+  assert_null(job->drive);
 }
 
 /* ---- what failed ---- */
@@ -832,6 +894,8 @@ int main(void)
       ON_STAGE(slow_disk_delays_no_call),
       ON_STAGE(one_refused_document_does_not_stop_the_others),
       ON_STAGE(slow_upload_does_not_delay_the_others),
+      ON_STAGE(uploads_leave_no_descriptor_open),
+      ON_STAGE(document_that_is_replaced_by_a_link_is_not_sent),
       ON_STAGE(four_documents_are_uploaded_at_once),
       ON_STAGE(wrong_base_url_stops_the_whole_service),
       ON_STAGE(grouped_documents_are_one_source),
@@ -842,6 +906,7 @@ int main(void)
       ON_STAGE(many_documents_keep_the_rate_limit),
       ON_STAGE(slow_connections_keep_the_rate_limit),
       ON_STAGE(two_sections_of_a_host_keep_the_rate_limit_together),
+      ON_STAGE(job_that_waits_longest_is_sent_first),
       ON_STAGE(create_comes_before_polls_of_another_section),
       ON_STAGE(job_may_have_sources_of_two_sections),
       ON_STAGE(permission_is_requested_before_each_source_and_upload),
@@ -853,6 +918,7 @@ int main(void)
       ON_STAGE(permission_is_used_immediately),
       ON_STAGE(woken_job_requests_permission_immediately),
       ON_STAGE(job_can_be_released_between_calls),
+      ON_STAGE(halted_job_is_released_with_its_on_result),
       ON_STAGE(job_is_not_released_without_its_journal),
       ON_STAGE(failure_has_a_manifest_before_the_journal_records_it),
       ON_STAGE(failure_is_reported_once),

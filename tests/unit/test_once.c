@@ -351,6 +351,19 @@ static void url_reported_as_expired_is_not_retried(void **state)
   check_reregistration(1);
 }
 
+static void url_is_known_as_expired_after_a_crash(void **state)
+{
+  (void)state;
+  always(PUT, 403);
+  script.source = 1;
+  script.response.body = "<Message>Request has expired</Message>";
+  while (fixture.count[PUT] == 0 || fixture_nth(PUT, 1)->ended_ms == 0)
+    fixture_drive(fixture.now_ms + 1);
+  fixture_drive(fixture.now_ms + 100); /* the journal is written */
+  fixture_restart();
+  assert_int_equal(fixture.jobs[0]->submissions[0].url_until_ms, 0);
+}
+
 /* One "not found" may be wrong, and an upload may have landed. */
 static void source_gone_before_the_upload_is_polled_twice(void **state)
 {
@@ -444,6 +457,22 @@ static void failed_source_is_started_over_three_times(void **state)
         waits[i], waits[i] + SLACK_MS);
 }
 
+static bool conflicts_twice_each_time(const struct fixture_call *call,
+                                      struct fixture_response *ret)
+{
+  ret->status = 409;
+  return call->kind == POST && call->nth % 3 != 0;
+}
+
+static void conflicts_of_each_source_are_counted(void **state)
+{
+  (void)state;
+  fixture.failing = 1;
+  fixture.odd = conflicts_twice_each_time;
+  assert_int_equal(fixture_drive_to_end(), DX_OK);
+  counts(6, 2, 1);
+}
+
 static void source_that_fails_four_times_has_failed(void **state)
 {
   (void)state;
@@ -470,6 +499,18 @@ static void missing_uploaded_source_requires_the_administrator(void **state)
       MIN, MIN + SLACK_MS);
   assert_true(fixture_nth(SOURCE, last - 1)->ended_ms - FIXTURE_BEGIN_MS >=
               MIN);
+}
+
+/* Its source seems to be created in the future. */
+static void
+missing_source_is_found_missing_after_the_clock_was_set_back(void **state)
+{
+  (void)state;
+  always(SOURCE, 404);
+  fixture_drive(fixture.now_ms + 2 * S);
+  fixture.jobs[0]->submissions[0].registered_at += 30 * FIXTURE_DAY_MS;
+  ends(DX_E_GONE, "uploaded, but the service no longer has it");
+  assert_true(fixture.now_ms < FIXTURE_BEGIN_MS + 10 * MIN);
 }
 
 static void source_not_found_once_is_polled_again(void **state)
@@ -567,10 +608,18 @@ static void two_cases_not_found_once_are_polled_again(void **state)
 
 /* ---- results that are too large ---- */
 
+/* The result of the fixture has 59 bytes. */
+static void result_at_the_limit_is_delivered(void **state)
+{
+  (void)state;
+  fixture.service.max_result_bytes = 59;
+  ends(DX_OK, "");
+}
+
 static void result_over_the_limit_is_not_delivered(void **state)
 {
   (void)state;
-  fixture.service.max_result_bytes = 20;
+  fixture.service.max_result_bytes = 58;
   fixture_drive(fixture.now_ms + MIN);
   assert_non_null(strstr(fixture.note_text, "larger than MaxResultSize"));
   ends(DX_E_OVERDUE, "longer than ProcessingLimit");
@@ -925,6 +974,22 @@ static void source_of_another_document_is_not_uploaded_to(void **state)
   assert_int_equal(fixture_result_count(), 4);
 }
 
+/* Another service may use the same ids. */
+static void source_may_have_the_id_of_one_of_another_service(void **state)
+{
+  struct dx_submission *other = &fixture_job(1, false)->submissions[0];
+
+  (void)state;
+  other->source_id = strdup("S1");
+  other->state = DX_ST_UPLOADED;
+  assert_int_equal(dx_submission_set_place(other, "default",
+                                           "https://b.example", NULL, &err),
+                   DX_OK);
+  fixture_drive(fixture.now_ms + MIN);
+  assert_int_equal(fixture.jobs[0]->submissions[0].state, DX_ST_EXTRACTED);
+  counts(1, 1, 1);
+}
+
 static void source_id_with_a_nul_is_rejected(void **state)
 {
   (void)state;
@@ -1007,6 +1072,28 @@ static void files_counted_late_are_waited_for_by_the_schedule(void **state)
     assert_in_range(
         fixture_gap_ms(fixture_nth(SOURCE, i), fixture_nth(SOURCE, i + 1)),
         1800, 16500);
+}
+
+static bool is_short_twice(const struct fixture_call *call,
+                           struct fixture_response *ret)
+{
+  ret->status = 200;
+  ret->body = "{\"results\":{\"status\":\"processing\","
+              "\"expected_file_count\":2,\"uploaded_file_count\":1}}";
+  return call->kind == SOURCE &&
+         (call->nth == 1 ||
+          (fixture.now_ms > FIXTURE_BEGIN_MS + 3 * MIN &&
+           fixture.now_ms < FIXTURE_BEGIN_MS + 3 * MIN + 30 * S));
+}
+
+static void each_late_counter_has_its_time(void **state)
+{
+  assert_int_equal(fixture_close(state), 0);
+  assert_int_equal(open_together(state), 0);
+  fixture.odd = is_short_twice;
+  fixture.processing_ms = 5 * MIN;
+  ends(DX_OK, "");
+  assert_int_equal(fixture.notes[DX_NOTE_UNEXPECTED], 0);
 }
 
 /* ---- retried by the administrator, after an upload ---- */
@@ -1318,6 +1405,7 @@ int main(void)
       ONCE(storage_that_always_fails_holds_the_job),
       ONCE(failing_storage_is_not_tried_faster_with_a_new_source),
       ONCE(url_reported_as_expired_is_not_retried),
+      ONCE(url_is_known_as_expired_after_a_crash),
       ONCE(source_gone_before_the_upload_is_polled_twice),
       cmocka_unit_test_setup_teardown(
           all_files_of_a_group_are_sent_to_the_new_source, open_together,
@@ -1327,8 +1415,10 @@ int main(void)
       ONCE(expired_url_is_not_uploaded_to_again),
       ONCE(restarted_job_continues_waiting),
       ONCE(failed_source_is_started_over_three_times),
+      ONCE(conflicts_of_each_source_are_counted),
       ONCE(source_that_fails_four_times_has_failed),
       ONCE(missing_uploaded_source_requires_the_administrator),
+      ONCE(missing_source_is_found_missing_after_the_clock_was_set_back),
       ONCE(source_not_found_once_is_polled_again),
       ONCE(source_found_between_checks_is_not_gone),
       ONCE(source_with_conflict_between_checks_is_not_gone),
@@ -1344,11 +1434,13 @@ int main(void)
       ONCE(slow_response_is_canceled_at_the_limit),
       ONCE(slow_response_for_a_case_does_not_block_the_others),
       ONCE(one_unexpected_case_does_not_delay_the_others),
+      ONCE(each_late_counter_has_its_time),
       ONCE(status_of_another_source_is_not_used),
       ONCE(invalid_list_of_cases_is_not_used),
       ONCE(result_of_another_case_is_not_delivered),
       ONCE(absent_ids_are_accepted),
       ONCE(source_of_another_document_is_not_uploaded_to),
+      ONCE(source_may_have_the_id_of_one_of_another_service),
       ONCE(source_id_with_a_nul_is_rejected),
       ONCE(fewer_files_than_were_uploaded_are_not_extracted),
       ONCE(missing_files_do_not_count_as_uploaded),
@@ -1373,6 +1465,7 @@ int main(void)
       ONCE(stored_result_is_not_fetched_twice),
       ONCE(nothing_is_sent_without_a_results_directory),
       ONCE(result_that_may_not_be_durable_is_not_fetched_twice),
+      ONCE(result_at_the_limit_is_delivered),
       ONCE(result_over_the_limit_is_not_delivered),
       ONCE(results_of_a_job_are_limited_together),
   };
