@@ -249,6 +249,7 @@ failed_job_of "$him"
 another=$key
 failed_job_of "$her"
 start_serving
+ask "$her" jobs > "$dir/null"
 watch_as "$her" 2026-01-01T00:00:00Z
 n=$(if_root && echo 2 || echo 4)
 until_true has_watched "$n"
@@ -291,6 +292,12 @@ is 'watch: what was extracted, at once' \
   "[\"$key\",\"extracted\",\"Extracted 1 case\"]"
 if_root && is 'watch: nothing of another user' \
   "$(grep -c "\"$another\"" "$dir/watched")" 0
+end_watch
+until_true has_ended "$key"
+watch_as "$her" "$(jq -r '.submissions[0].delivered_at' \
+  "$spool/finished/$key/job.json")"
+is_told() { grep -q "$key" "$dir/watched"; }
+check 'watch: what ended at that time' until_true is_told
 end_watch
 
 # --- the words -------------------------------------------------------------
@@ -415,6 +422,8 @@ head -c 4M /dev/zero >> "$results/$her_result"
 deaf=$!
 "$ask" "$STATUS_SOCKET" job > "$dir/null" &
 slow=$!
+"$ask" "$STATUS_SOCKET" 'watch\n' > "$dir/null" &
+long=$!
 is_sending() { [ -s "$dir/deaf" ]; }
 until_true is_sending
 mv "$dir/whole" "$results/$her_result"
@@ -464,6 +473,7 @@ check 'hostile: a request has to arrive in time' until_true is_gone "$slow"
 # The socket takes a part of it, and then nothing: that is noticed after 30 s.
 WAIT_S=40 check 'hostile: a response has to be read in time' \
   until_true is_gone "$deaf"
+is 'but who watches may wait' "$(is_gone "$long" || echo watches)" watches
 
 # --- the process that serves it --------------------------------------------
 
