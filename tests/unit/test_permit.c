@@ -230,13 +230,14 @@ static void other_print_job_counts_if_one_is_canceled(void **state)
   job->others = calloc(1, sizeof(*job->others));
   job->other_count = 1;
   job->others[0].cups_id = strdup("18");
-  job->others[0].print.backend = DX_BACKEND_LEFT;
+  job->others[0].print.backend = DX_BACKEND_ATTENDS; /* no longer */
   attend();
   expect(DX_MAY_WAIT);
   now_ms += 1000;
   answer(DX_ANSWER_CANCELED);
-  fake.answer_about_18 = DX_ANSWER_ACTIVE;
+  fake.answer_about_18 = DX_ANSWER_OVER;
   expect(DX_MAY_WAIT); /* until that is written */
+  assert_int_equal(job->print.backend, DX_BACKEND_BROKEN);
   assert_string_equal(job->cups_id, "18");
   assert_true(job->dirty);
   assert_null(managed.attendant);

@@ -453,6 +453,41 @@ static void failed_commit_can_be_repeated(void **state)
     }
 }
 
+static void received_document_is_private_and_durable(void **state)
+{
+  struct dx_entry entry;
+  struct dx_bundle_reader *reader;
+  struct dx_job *job = NULL;
+  mode_t before = umask(0);
+  struct stat st;
+  bool is_end;
+  int fd, i;
+
+  (void)state;
+  fill(&entry, 'D', false);
+  entry.length = 1;
+  dx_sha256_of("x", 1, entry.sha256);
+  fd = openat(spool.dirfd, "bundle", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+  assert_int_equal(dx_bundle_write(fd, &entry, "x", &err), DX_OK);
+  for (i = 0; i < 2; i++) {
+    assert_int_equal(lseek(fd, 0, SEEK_SET), 0);
+    reader = dx_bundle_reader_new(fd, NULL, NULL, NULL);
+    assert_int_equal(dx_bundle_next(reader, &entry, &is_end, &err), DX_OK);
+    assert_int_equal(dx_spool_receive(&spool, &job, &err), DX_OK);
+    fatal_errno = EIO;
+    fatal_step = i; /* fsync */
+    assert_int_equal(dx_spool_add_document(job, &entry, reader, &err),
+                     i == 0 ? DX_OK : DX_E_IO);
+    assert_int_equal(job->documents[0].is_here, i == 0);
+    assert_int_equal(fstatat(job->dirfd, "document-0001", &st, 0), 0);
+    assert_int_equal(st.st_mode & 07777, 0600);
+    dx_bundle_reader_free(&reader);
+    dx_spool_discard(&spool, &job);
+  }
+  (void)umask(before);
+  assert_int_equal(close(fd), 0);
+}
+
 static void job_being_received_is_not_swept(void **state)
 {
   struct dx_job *job = receive("D", false);
@@ -554,6 +589,22 @@ static void unsynced_name_is_not_relied_on(void **state)
   fatal_step = 1; /* its successor makes it durable first */
   assert_int_equal(dx_spool_hold_lock(&spool, &err), -1);
   assert_int_equal(err.code, DX_E_UNSYNCED);
+}
+
+/* A job whose alias was lost would be sent again. */
+static void alias_is_durable_before_the_job(void **state)
+{
+  struct dx_job *job;
+
+  (void)state;
+  commit("D", false);
+  job = receipt();
+  (void)strcpy(job->content, "fedcba9876543210fedcba9876543210");
+  fatal_errno = EIO;
+  fatal_step = 2; /* unlinkat, fsync */
+  assert_int_equal(dx_spool_pick_up(&spool, job, &err), DX_E_UNSYNCED);
+  assert_int_equal(receipts(), 1);
+  dx_job_free(&job);
 }
 
 /* ---- settling, reopening, removing ---- */
@@ -719,6 +770,18 @@ static void interrupted_removal_does_not_block_another(void **state)
 }
 
 /* It is in its job now; another of the same run must not come back. */
+static void job_is_removed_although_that_is_not_durable(void **state)
+{
+  struct dx_job *job = pick_up("D", false);
+
+  (void)state;
+  fatal_errno = EIO;
+  fatal_step = 2; /* renameat, fsync */
+  assert_int_equal(dx_spool_remove(&spool, &job, &err), DX_OK);
+  assert_int_equal(entries("jobs"), 0);
+  assert_int_equal(entries("incoming"), 0);
+}
+
 static void merged_receipt_is_removed_as_a_whole(void **state)
 {
   struct dx_job *job;
@@ -1026,6 +1089,12 @@ static void receipt_is_visited_until_its_job_exists(void **state)
   assert_int_equal(
       dx_spool_each(&spool, DX_SPOOL_RECEIVED, list_part, parts, &err), DX_OK);
   assert_string_equal(parts, "jobs ");
+  assert_int_equal(
+      renameat(spool.dirfd, "jobs/" KEY, spool.dirfd, "finished/" KEY), 0);
+  parts[0] = '\0';
+  assert_int_equal(
+      dx_spool_each(&spool, DX_SPOOL_RECEIVED, list_part, parts, &err), DX_OK);
+  assert_string_equal(parts, "received jobs "); /* the latter is not */
 }
 
 static void key_depends_on_the_print_job_alone(void **state)
@@ -1544,10 +1613,12 @@ int main(void)
       IN_SPOOL(receipts_are_listed_oldest_first),
       IN_SPOOL(killed_commit_leaves_a_whole_receipt_or_none),
       IN_SPOOL(failed_commit_can_be_repeated),
+      IN_SPOOL(received_document_is_private_and_durable),
       IN_SPOOL(job_being_received_is_not_swept),
       IN_SPOOL(picked_up_receipt_is_the_job),
       IN_SPOOL(known_job_is_not_replaced),
       IN_SPOOL(receipt_is_in_one_place_during_pick_up),
+      IN_SPOOL(alias_is_durable_before_the_job),
       IN_SPOOL(unsynced_name_is_not_relied_on),
       IN_SPOOL(finished_job_is_moved_and_still_found),
       IN_SPOOL(job_that_is_reopened_meanwhile_is_not_damaged),
@@ -1556,6 +1627,7 @@ int main(void)
       IN_SPOOL(job_is_found_during_a_move),
       IN_SPOOL(incomplete_job_is_never_found),
       IN_SPOOL(interrupted_removal_does_not_block_another),
+      IN_SPOOL(job_is_removed_although_that_is_not_durable),
       IN_SPOOL(merged_receipt_is_removed_as_a_whole),
       IN_SPOOL(unreadable_job_stays_until_it_is_moved),
       IN_SPOOL(jobs_can_be_moved_to_damaged_in_the_same_millisecond),

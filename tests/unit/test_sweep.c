@@ -95,8 +95,10 @@ static struct dx_job *make(void)
   assert_int_equal(dx_spool_receive(&spool, &job, &err), DX_OK);
   job->documents = calloc(1, sizeof(*job->documents));
   job->document_count = 1;
-  job->documents[0].entry = (struct dx_entry){
-      .kind = DX_KIND_DOCUMENT, .name = "john-doe.pdf", .pages = 1};
+  job->documents[0].entry = (struct dx_entry){.kind = DX_KIND_DOCUMENT,
+                                              .name = "john-doe.pdf",
+                                              .pages = 1,
+                                              .reason_text = "John Doe's"};
   dx_document_file(0, file);
   assert_int_equal(dx_fs_write(job->dirfd, file, "", 0, 0600, true, &err),
                    DX_OK);
@@ -273,6 +275,7 @@ static void personal_data_is_finally_removed(void **state)
   assert_null(job->title);
   assert_null(job->user);
   assert_string_equal(job->documents[0].entry.name, "");
+  assert_string_equal(job->documents[0].entry.reason_text, "");
   assert_string_equal(job->submissions[0].source_id, "SOURCE");
   assert_int_equal(job->submissions[0].state, DX_ST_EXTRACTED);
   assert_false(dx_job_clean(job));
