@@ -233,8 +233,6 @@ bool dx_job_next_print(struct dx_job *job)
     return false;
   job->print.final = DX_FINAL_CANCELED;
   exchange_print(job, &job->others[i - 1]);
-  if (job->print.backend == DX_BACKEND_ATTENDS) /* it no longer does */
-    job->print.backend = DX_BACKEND_BROKEN;
   job->dirty = true;
   return true;
 }

@@ -573,6 +573,7 @@ static void existing_drop_in_is_sufficient(void **state)
   static const char drop_in[] =
       "130 121 0:50 / /home ro,nosuid - tmpfs tmpfs rw\n"
       "131 130 8:1 /home/a /home/a rw,relatime - ext4 /dev/sda1 rw\n"
+      "135 130 8:1 /home/b /home/b ro,relatime - ext4 /dev/sda1 rw\n"
       "132 122 8:1 /tmp/a /tmp/a rw,relatime - ext4 /dev/sda1 rw\n"
       "133 123 8:1 /etc/a /etc/a ro,relatime - ext4 /dev/sda1 rw\n"
       "134 133 8:1 /etc/a /etc/a rw,relatime - ext4 /dev/sda1 rw\n";
@@ -581,6 +582,8 @@ static void existing_drop_in_is_sufficient(void **state)
   } rows[] = {
       {SECTION("ResultsDir /home/a\n"),
        "ResultsDir ProtectHome=tmpfs and BindPaths=/home/a\n"},
+      {SECTION("OnResult /home/b/p\n"),
+       "OnResult ProtectHome=tmpfs and BindReadOnlyPaths=/home/b/p\n"},
       {SECTION("ResultsDir /tmp/a\n"), "ResultsDir BindPaths=/tmp/a\n"},
       {SECTION("ResultsDir /etc/a\n"), "ResultsDir ReadWritePaths=/etc/a\n"},
       {SECTION("ResultsDir /var/tmp/a\n"), ""}, /* no such mount */

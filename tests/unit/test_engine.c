@@ -867,6 +867,17 @@ static void cancel_in_cups_leaves_no_manifest(void **state)
 }
 
 /* The backend has refused it: the engine has nothing to do but to tell. */
+/* As the administrator cancels a stored job. */
+static void job_that_ended_before_it_was_added_gets_a_manifest(void **state)
+{
+  struct dx_job *job = fixture_job(1, false);
+
+  (void)state;
+  dx_job_end(job, DX_EV_EXPIRE);
+  (void)fixture_drive_to_end();
+  assert_true(fixture_result_holds(FAILED, "\"failed\""));
+}
+
 static void earlier_refusal_gets_a_manifest(void **state)
 {
   struct dx_job *job = fixture_job(1, false);
@@ -925,6 +936,7 @@ int main(void)
       ON_STAGE(failure_waits_for_the_results_directory),
       ON_STAGE(nothing_is_created_until_results_can_be_written),
       ON_STAGE(cancel_in_cups_leaves_no_manifest),
+      ON_STAGE(job_that_ended_before_it_was_added_gets_a_manifest),
       ON_STAGE(earlier_refusal_gets_a_manifest),
   };
 

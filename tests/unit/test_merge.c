@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -181,10 +182,20 @@ int __wrap_symlinkat(const char *text, int fd, const char *name)
   return __real_symlinkat(text, fd, name);
 }
 
+static ino_t bad_directory; /* whose second fsync fails */
+static int sync_count;
+
 int __wrap_fsync(int fd)
 {
+  struct stat st;
+
   step();
-  return __real_fsync(fd);
+  if (bad_directory == 0 || fstat(fd, &st) < 0 || st.st_ino != bad_directory ||
+      ++sync_count < 2)
+    return __real_fsync(fd);
+  bad_directory = 0;
+  errno = EIO;
+  return -1;
 }
 
 bool __wrap_dx_cupsd_is_gone(const char *name)
@@ -416,6 +427,25 @@ static void test_released(void **state)
 {
   (void)state;
   make_second_run();
+  assert_int_equal(take_receipt(), DX_OK);
+  assert_second_run();
+}
+
+/* The receipt is removed only when that is durable. */
+static void receipt_stays_until_its_documents_are_durable(void **state)
+{
+  struct dx_job *job;
+  struct stat st;
+
+  (void)state;
+  make_second_run();
+  assert_int_equal(fstatat(spool.dirfd, "jobs/" KEY, &st, 0), 0);
+  sync_count = 0; /* the first one is for the journal */
+  bad_directory = st.st_ino;
+  assert_int_not_equal(take_receipt(), DX_OK);
+  job = receipt();
+  assert_non_null(job);
+  dx_job_free(&job);
   assert_int_equal(take_receipt(), DX_OK);
   assert_second_run();
 }
@@ -784,6 +814,8 @@ int main(void)
       cmocka_unit_test(test_registered_only),
       cmocka_unit_test(test_bytes),
       cmocka_unit_test_setup_teardown(test_released, start, stop),
+      cmocka_unit_test_setup_teardown(
+          receipt_stays_until_its_documents_are_durable, start, stop),
       cmocka_unit_test_setup_teardown(test_killed_at_every_step, start, stop),
       cmocka_unit_test_setup_teardown(test_other_content, start, stop),
       cmocka_unit_test_setup_teardown(test_missing, start, stop),

@@ -277,6 +277,47 @@ static void queues_have_device_uris(void **state)
   dx_buf_release(&text);
 }
 
+static void describe_queue(void *ctx, const struct dx_queue *queue)
+{
+  dx_buf_printf(ctx, "%s %s %d %d '%s'\n", queue->name, queue->state,
+                queue->is_accepting, queue->jobs, queue->reasons);
+}
+
+/* Of the second queue, cupsd says less. A reason that does not fit is left out
+ * as a whole. */
+static void queues_have_attributes_of_their_own(void **state)
+{
+  static char as[201], bs[56];
+  const char *const reasons[] = {"none", as, "Not A Keyword", bs, "c"};
+  ipp_t *response = ipp_status(IPP_STATUS_OK);
+  struct dx_buf bytes = {0}, text = {0}, expected = {0};
+  int timeout_s;
+
+  (void)state;
+  memset(as, 'a', sizeof(as) - 1);
+  memset(bs, 'b', sizeof(bs) - 1);
+  ippAddString(response, IPP_TAG_PRINTER, IPP_TAG_NAME, "printer-name", NULL,
+               "chart");
+  ipp_add_uri(response, IPP_TAG_PRINTER, "device-uri", "docextract://default");
+  ippAddInteger(response, IPP_TAG_PRINTER, IPP_TAG_ENUM, "printer-state",
+                IPP_PSTATE_STOPPED);
+  ippAddStrings(response, IPP_TAG_PRINTER, IPP_TAG_KEYWORD,
+                "printer-state-reasons", 5, NULL, reasons);
+  ippAddBoolean(response, IPP_TAG_PRINTER, "printer-is-accepting-jobs", 1);
+  ippAddInteger(response, IPP_TAG_PRINTER, IPP_TAG_INTEGER, "queued-job-count",
+                3);
+  ippAddSeparator(response);
+  ipp_add_uri(response, IPP_TAG_PRINTER, "device-uri", "ipp://h/ipp/print");
+  ipp_bytes(response, &bytes);
+  assert_true(
+      dx_queues_read(bytes.data, bytes.len, describe_queue, &text, &timeout_s));
+  dx_buf_printf(&expected, "chart stopped 1 3 '%s c'\n unknown 0 0 ''\n", as);
+  assert_string_equal(dx_buf_text(&text), dx_buf_text(&expected));
+  dx_buf_release(&bytes);
+  dx_buf_release(&text);
+  dx_buf_release(&expected);
+}
+
 static void request_names_the_owner(void **state)
 {
   struct dx_buf bytes = {0};
@@ -311,6 +352,11 @@ static void request_for_all_queues_names_no_user(void **state)
 
 #define PATIENCE_MS 300
 
+static bool stops(void)
+{
+  return true;
+}
+
 static void query_to_a_silent_cupsd_has_a_timeout(void **state)
 {
   struct sockaddr_un address = {.sun_family = AF_UNIX};
@@ -331,6 +377,10 @@ static void query_to_a_silent_cupsd_has_a_timeout(void **state)
   assert_int_equal(job.answer, DX_ANSWER_NONE);
   assert_true(dx_monotonic_ms() - began >= PATIENCE_MS / 2);
   assert_true(dx_monotonic_ms() - began < PATIENCE_MS * 50);
+  began = dx_monotonic_ms();
+  dx_print_job_ask("1", "urn:1", "ann", 60000, stops, &job);
+  assert_int_equal(job.answer, DX_ANSWER_NONE);
+  assert_true(dx_monotonic_ms() - began < 30000);
   close(fd);
   assert_int_equal(temp_dir_remove(dir), 0);
 }
@@ -443,6 +493,7 @@ static void cupsd_without_information_is_not_gone(void **state)
   assert_false(dx_cupsd_is_gone("localhost:631 7 8 boot"));
   assert_false(dx_cupsd_is_gone("0 1 x"));
   assert_false(dx_cupsd_is_gone("-1 1 x"));
+  assert_false(dx_cupsd_is_gone("1 1 -")); /* its boot is unknown */
 }
 
 int main(void)
@@ -457,6 +508,7 @@ int main(void)
       cmocka_unit_test(list_shows_what_has_arrived),
       cmocka_unit_test(list_with_other_types_is_read),
       cmocka_unit_test(queues_have_device_uris),
+      cmocka_unit_test(queues_have_attributes_of_their_own),
       cmocka_unit_test(request_names_the_owner),
       cmocka_unit_test(request_for_all_queues_names_no_user),
       cmocka_unit_test(query_to_a_silent_cupsd_has_a_timeout),

@@ -26,6 +26,8 @@ static void lifetime_of_a_url_is_read_from_it(void **state)
       {"https://s/o?X-Amz-Date=20260131T120000Z0&X-Amz-Expires=60",
        DX_URL_LIFETIME_MS},
       {"https://s/o?X-Amz-Date=rubbish&X-Amz-Expires=60", DX_URL_LIFETIME_MS},
+      {"https://s/o?X-Amz-Date=20260131T120000Z&X-Amz-Expires=0",
+       DX_URL_LIFETIME_MS},
       {"https://s/o?X-Amz-Date=2026021T115930Z&X-Amz-Expires=60",
        DX_URL_LIFETIME_MS},
       {"https://s/o?X-Amz-Date=202602%201T115930Z&X-Amz-Expires=60",
@@ -161,12 +163,18 @@ static void only_storage_hosts_are_accepted(void **state)
     const char *url;
     bool may;
   } rows[] = {
-      {"https://s.example/o", true},     {"https://S.EXAMPLE:8443/o", true},
+      {"https://s.example/o", true},
+      {"https://S.EXAMPLE:8443/o", true},
       {"https://[fe80::7]/o", true}, /* the administrator named it */
-      {"https://t.s.example/o", false},  {"https://s.example.evil/o", false},
-      {"https://s.example./o", false},   {"https://s.example@evil/o", false},
-      {"https://evil/s.example", false}, {"https://a.example/o", false},
-      {"https://[fe80::8]/o", false},    {"http://s.example/o", false},
+      {"https://t.s.example/o", false},
+      {"https://s.example.evil/o", false},
+      {"https://s.example./o", false},
+      {"https://s.example@evil/o", false},
+      {"https://evil/s.example", false},
+      {"https://a.example/o", false},
+      {"https://[fe80::8]/o", false},
+      {"http://s.example/o", false},
+      {"https://s/o", false},
   };
   static char name[] = "s.example", link[] = "fe80::7";
   struct dx_item hosts[] = {{name, NULL, 1}, {link, NULL, 2}};

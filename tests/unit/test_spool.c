@@ -1347,6 +1347,21 @@ static void ids_do_not_escape_the_directory_or_collide(void **state)
       free(names[i][k]);
 }
 
+/* Something may be appended to it. */
+static void names_have_fewer_than_230_bytes(void **state)
+{
+  char source[129] = "", id[129] = "", *name;
+  size_t i;
+
+  (void)state;
+  for (i = 0; i < 128; i++) {
+    source[i] = id[i] = 'x';
+    name = dx_result_name(source, id);
+    assert_true(strlen(name) < 230);
+    free(name);
+  }
+}
+
 static void usual_ids_stay_readable(void **state)
 {
   static const struct {
@@ -1487,6 +1502,53 @@ static void results_are_removed_with_extracted_documents(void **state)
   assert_int_equal(faccessat(job->dirfd, "result-0001-00001.json", F_OK, 0),
                    -1);
   assert_int_equal(faccessat(job->dirfd, "result-0002-00001.json", F_OK, 0), 0);
+  dx_job_free(&job);
+}
+
+static void job_has_ended_when_the_last_submission_has(void **state)
+{
+  struct dx_job *job = pick_up("DR", false);
+
+  (void)state;
+  bring(&job->submissions[0], 'E');
+  job->submissions[0].delivered_at = 5;
+  assert_int_equal(dx_job_ended_at(job), 0); /* the other has no manifest */
+  job->submissions[1].failed_at = 7;
+  assert_int_equal(dx_job_ended_at(job), 7);
+  job->submissions[0].delivered_at = 9;
+  assert_int_equal(dx_job_ended_at(job), 9);
+  dx_job_free(&job);
+}
+
+static void only_delivered_cases_are_kept(void **state)
+{
+  static char ids[][3] = {"C1", "C2"};
+  char *both[] = {ids[0], ids[1]};
+  struct dx_job *job = pick_up("D", false);
+  struct dx_submission *sub = &job->submissions[0];
+
+  (void)state;
+  assert_int_equal(dx_submission_set_cases(sub, both, 2, &err), DX_OK);
+  sub->cases[0].state = DX_CASE_STORED;
+  sub->cases[1].state = DX_CASE_DELIVERED;
+  assert_int_equal(dx_submission_set_cases(sub, both, 2, &err), DX_OK);
+  assert_int_equal(sub->cases[0].state, DX_CASE_WAITING);
+  assert_int_equal(sub->cases[1].state, DX_CASE_DELIVERED);
+  dx_job_free(&job);
+}
+
+static void message_changes_with_the_time_of_the_next_try(void **state)
+{
+  struct dx_job *job = dx_job_new();
+
+  (void)state;
+  dx_job_set_message(job, DX_E_NET, "no network", 1);
+  job->behind = false;
+  dx_job_set_message(job, DX_E_NET, "no network", 1);
+  assert_false(job->behind);
+  dx_job_set_message(job, DX_E_NET, "no network", 2);
+  assert_true(job->behind);
+  assert_int_equal(job->retry_at, 2);
   dx_job_free(&job);
 }
 
@@ -1653,12 +1715,16 @@ int main(void)
       IN_SPOOL(outcome_names_the_first_failure),
       IN_SPOOL(bytes_stay_until_the_submission_is_settled),
       cmocka_unit_test(ids_do_not_escape_the_directory_or_collide),
+      cmocka_unit_test(names_have_fewer_than_230_bytes),
       cmocka_unit_test(usual_ids_stay_readable),
       IN_SPOOL(result_is_delivered_completely_with_its_mode),
       IN_SPOOL(plan_has_no_submission_for_a_sheet),
       IN_SPOOL(every_final_state_has_its_outcome),
       IN_SPOOL(single_document_is_not_a_group),
       IN_SPOOL(results_are_removed_with_extracted_documents),
+      IN_SPOOL(job_has_ended_when_the_last_submission_has),
+      IN_SPOOL(only_delivered_cases_are_kept),
+      IN_SPOOL(message_changes_with_the_time_of_the_next_try),
       IN_SPOOL(retry_resets_the_tries),
       IN_SPOOL(retry_keeps_an_uploaded_source),
       IN_SPOOL(retry_of_an_expired_submission_polls_its_source),

@@ -711,6 +711,16 @@ static void command_prints_a_bare_token(void **state)
   check_token(&service, "12345");
 }
 
+static void command_leaves_no_descriptor_open(void **state)
+{
+  struct dx_service service = command_service("echo abc\n");
+  size_t before = count_entries(AT_FDCWD, "/proc/self/fd");
+
+  (void)state;
+  check_token(&service, "abc");
+  assert_int_equal(count_entries(AT_FDCWD, "/proc/self/fd"), before);
+}
+
 static void command_prints_json_with_its_expiry(void **state)
 {
   struct dx_service service = command_service(
@@ -952,6 +962,7 @@ int main(void)
       TEST(token_file_may_be_a_link),
       TEST(token_file_must_contain_one_word),
       TEST(command_prints_a_bare_token),
+      TEST(command_leaves_no_descriptor_open),
       TEST(command_prints_json_with_its_expiry),
       TEST(expired_token_is_fetched_again_at_once),
       TEST(commands_that_fail_are_reported),
