@@ -4,7 +4,7 @@ bin_PROGRAMS += notify/docextract-notify
 notify_docextract_notify_SOURCES = notify/main.c
 notify_docextract_notify_CFLAGS = $(AM_CFLAGS) $(NOTIFY_CFLAGS)
 notify_docextract_notify_LDADD = libdx.a $(NOTIFY_LIBS) $(CJSON_LIBS) \
-	$(GNUTLS_LIBS) -lm
+	$(GNUTLS_LIBS) $(CUPS_LIBS) -lm
 nodist_man_MANS += doc/docextract-notify.1
 
 autostartdir = $(sysconfdir)/xdg/autostart

@@ -214,14 +214,6 @@ enum dx_code dx_config_print(const struct dx_config *config, FILE *out,
  * printed as set. Services are numbered. */
 void dx_config_print_anonymous(const struct dx_config *config, FILE *out);
 
-/*
- * Reads the next line that is not empty, moves *text behind it, and counts
- * lines in *line. Returns the first word of the line, and in *ret_value the
- * rest, or NULL; both are parts of the text, which is modified. NULL at the end
- * of the text.
- */
-char *dx_config_next_line(char **text, int *line, char **ret_value);
-
 /* How the value of a directive is read. */
 enum dx_value_kind {
   DX_VALUE_DIR_PATH,

@@ -7,6 +7,7 @@
 
 #include <arpa/inet.h>
 #include <ctype.h>
+#include <cups/file.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -25,7 +26,6 @@
 
 #define FILE_MAX_BYTES 1048576
 #define SERVICES_MAX 100
-#define BLANKS " \t\n\v\f\r"
 #define HOST_MAX 255
 #define SOCKET_PATH_MAX 107 /* sun_path, unix(7) */
 
@@ -500,60 +500,6 @@ static void set_defaults(struct parser *p)
       set_value(p, row, (char *)(uintptr_t)row->fallback);
 }
 
-/* ---- lines ---- */
-
-static void cut_blanks(char *text)
-{
-  size_t len = strlen(text);
-
-  while (len > 0 && strchr(BLANKS, text[len - 1]) != NULL)
-    text[--len] = '\0';
-}
-
-/*
- * The syntax is that of CUPS's configuration files. cupsFileGetConf() of
- * libcups reads the same (tests/unit/test_config.c compares the two), but
- * truncates long lines silently, and needs libcups, with its twenty libraries,
- * in every program.
- */
-char *dx_config_next_line(char **text, int *line, char **ret_value)
-{
-  char *name, *end, *value, *hash;
-  size_t len;
-
-  do { /* a line ends with CR, LF, or both */
-    if (**text == '\0')
-      return NULL;
-    ++*line;
-    name = *text;
-    end = name + strcspn(name, "\r\n");
-    *text = end + (end[0] == '\r' && end[1] == '\n') + (end[0] != '\0');
-    *end = '\0';
-    /* Only the first '#' is special: it begins a comment, or is the character
-     * itself if it is written as "\#". */
-    hash = strchr(name, '#');
-    if (hash != NULL && hash > name && hash[-1] == '\\') {
-      memmove(hash - 1, hash, strlen(hash) + 1);
-    } else if (hash != NULL) {
-      *hash = '\0';
-      cut_blanks(name);
-    }
-    name += strspn(name, BLANKS);
-  } while (*name == '\0');
-  end = name + strcspn(name, BLANKS);
-  value = end + strspn(end, BLANKS);
-  len = strlen(value);
-  *end = '\0';
-  *ret_value = NULL;
-  if (len == 0 || (name[0] == '<' && value[len - 1] != '>'))
-    return name;
-  if (name[0] == '<') /* a section */
-    value[len - 1] = '\0';
-  cut_blanks(value);
-  *ret_value = value;
-  return name;
-}
-
 /* ---- directives ---- */
 
 /* The row of that name, `len` bytes long, in any case; NULL if none. */
@@ -757,8 +703,10 @@ static void config_read_line(struct parser *p, const char *name, char *value)
 
 /* ---- the file ---- */
 
-static enum dx_code config_open(const char *path, int *ret_fd,
-                                struct dx_err *err)
+/* Opens the file, and checks all but its lines. Its bytes are read for that,
+ * too: libcups truncates a line silently at a NUL. */
+static enum dx_code config_open(const char *path, struct dx_buf *bytes,
+                                int *ret_fd, struct dx_err *err)
 {
   char text[DX_ERR_TEXT_BYTES];
   const char *wrong;
@@ -785,32 +733,46 @@ static enum dx_code config_open(const char *path, int *ret_fd,
                    "at most %d bytes",
                    path, FILE_MAX_BYTES);
   wrong = config_identity(path, &st, "root", text);
-  return wrong == NULL ? DX_OK : dx_fail(err, DX_E_CONFIG, 0, "%s", wrong);
+  if (wrong != NULL)
+    return dx_fail(err, DX_E_CONFIG, 0, "%s", wrong);
+  code = dx_fs_read_fd(*ret_fd, path, FILE_MAX_BYTES, bytes, err);
+  if (code == DX_OK && memchr(dx_buf_text(bytes), '\0', bytes->len) != NULL)
+    code = dx_fail(err, DX_E_CONFIG, 0,
+                   "there is a NUL byte in '%s'; save it as UTF-8", path);
+  if (code == DX_OK && lseek(*ret_fd, 0, SEEK_SET) < 0)
+    code = dx_fail_sys(err, errno, "read", path);
+  return code;
 }
 
+/* The words and values of the lines replace the bytes of the file in its
+ * buffer: they have the same length, or are shorter. */
 static enum dx_code read_file(struct parser *p, struct dx_err *err)
 {
   struct dx_buf *text = &p->config->text;
-  char *rest, *name, *value;
+  cups_file_t *file = NULL;
+  char *at, *name, *value;
   int fd = -1;
-  enum dx_code code = config_open(p->path, &fd, err);
+  enum dx_code code = config_open(p->path, text, &fd, err);
 
-  if (code == DX_OK)
-    code = dx_fs_read_fd(fd, p->path, FILE_MAX_BYTES, text, err);
-  if (fd >= 0)
-    (void)close(fd);
-  if (code != DX_OK)
-    return code;
   dx_buf_puts(text, ""); /* an empty file */
-  if (!dx_buf_ok(text))
-    return dx_fail_nomem(err);
-  if (strlen(text->data) < text->len)
-    return dx_fail(err, DX_E_CONFIG, 0,
-                   "there is a NUL byte in '%s'; save it as UTF-8", p->path);
+  if (code == DX_OK &&
+      (!dx_buf_ok(text) || (file = cupsFileOpenFd(fd, "r")) == NULL))
+    code = dx_fail_nomem(err);
+  if (code != DX_OK) {
+    if (fd >= 0)
+      (void)close(fd);
+    return code;
+  }
   set_defaults(p);
-  rest = text->data;
-  while ((name = dx_config_next_line(&rest, &p->line, &value)) != NULL)
+  at = text->data;
+  while (
+      (name = cupsFileGetConf(file, at, text->room - (size_t)(at - text->data),
+                              &value, &p->line)) != NULL) {
+    at = value != NULL ? value : name;
+    at += strlen(at) + 1;
     config_read_line(p, name, value);
+  }
+  (void)cupsFileClose(file);
   if (p->service != NULL)
     config_bad(p, "<Service %s> of line %d is not closed; add </Service>",
                p->service->name, p->service->line);
