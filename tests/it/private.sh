@@ -8,9 +8,10 @@
 # The user who runs this test may be neither.
 sed -i 's/requesting-user-name root/requesting-user-name $who/' "$dir/job.test"
 who=ann
-job_attributes() # ID: as $who is told
+job_attribute() # ID ATTRIBUTE: as $who is told
 {
-  exec ipptool -tv -d who="$who" "$ipp/jobs/$1" "$dir/job.test" 2> /dev/null
+  exec ipptool -tv -d who="$who" -d attribute="$2" "$ipp/jobs/$1" \
+    "$dir/job.test" 2> /dev/null
 }
 
 # A document is stored, and the service is unavailable. Only the owner gets this
