@@ -364,7 +364,6 @@ static int todocextract_run(struct job *job, int from)
   struct dx_config *config = NULL;
   struct dx_err err;
   enum dx_reason received;
-  bool is_cupsds;
   int64_t length;
 
   job->in_fd = filter_temp_file();
@@ -372,8 +371,7 @@ static int todocextract_run(struct job *job, int from)
   received = filter_receive(job, from, &length);
   process(job, received, length);
   dx_config_free(&config);
-  is_cupsds = dx_seal_look(CUPS_SC_FD, DX_SEAL_WAIT_MS, job->entry.seal);
-  if (!is_cupsds && dx_seal_is_expected(CUPS_SC_FD)) {
+  if (!dx_seal_look(CUPS_SC_FD, DX_SEAL_WAIT_MS, job->entry.seal)) {
     dx_log(DX_LOG_DEBUG, "todocextract: the backend stores no documents");
     return 1; /* cupsd keeps them */
   }
@@ -381,7 +379,7 @@ static int todocextract_run(struct job *job, int from)
          (long long)length, dx_kind_word(job->entry.kind),
          job->entry.reason != DX_REASON_NONE ? " " : "",
          dx_reason_word(job->entry.reason), (long long)job->entry.length);
-  if (received == DX_REASON_TOO_SLOW && is_cupsds)
+  if (received == DX_REASON_TOO_SLOW && job->entry.seal[0] != '\0')
     filter_end_others();
   if (dx_bundle_write(STDOUT_FILENO, &job->entry, job->sent, &err) == DX_OK)
     return 0;

@@ -171,12 +171,10 @@ bool dx_seal_give(int side_fd, char seal[DX_SEAL_BYTES]);
  * once, so that cupsd keeps the documents. */
 void dx_seal_refuse(int side_fd);
 
-/* For a filter: true if cupsd started it, with a side channel. */
-bool dx_seal_is_expected(int side_fd);
-
 /*
- * For a filter. Waits for the number, for at most wait_ms. False, and an empty
- * `seal`, if there is no side channel or no process at its other end.
+ * For a filter. Waits for the number, for at most wait_ms. False if the backend
+ * stores no documents, or does not answer. True with an empty `seal` if there
+ * is no side channel: cupsd has not started this process.
  */
 bool dx_seal_look(int side_fd, int wait_ms, char seal[DX_SEAL_BYTES]);
 

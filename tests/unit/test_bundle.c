@@ -619,9 +619,10 @@ static void filter_without_a_backend_has_no_seal(void **state)
   int side[2];
 
   (void)state;
-  assert_false(dx_seal_look(-1, 0, seal));
+  assert_true(dx_seal_look(-1, 0, seal));
   assert_string_equal(seal, "");
-  assert_false(dx_seal_look(fd, 0, seal)); /* a file, not a side channel */
+  assert_true(dx_seal_look(fd, 0, seal)); /* a file, not a side channel */
+  assert_string_equal(seal, "");
   assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, side), 0);
   assert_false(dx_seal_look(side[0], 1, seal)); /* none is sent */
   assert_int_equal(write(side[1], SEAL, 8), 8);
