@@ -302,28 +302,29 @@ enum dx_code dx_manifest_deliver(const struct dx_submission *sub,
   char *sourceless = dx_manifest_name(sub, NULL);
   int dirfd = dx_fs_open_dir(AT_FDCWD, results_dir, err);
   char *name = dirfd >= 0 ? name_there(sub, dirfd) : NULL;
-  bool is_there = false;
+  bool is_there = false, writes;
   enum dx_code code;
 
-  if (text == NULL || name == NULL || sourceless == NULL)
+  if (text == NULL || name == NULL || sourceless == NULL) {
     code = dirfd < 0 ? err->code : dx_fail_nomem(err);
-  else
+  } else {
     code = make_room(dirfd, name, &is_there, err);
-  if (code == DX_OK && (!is_there || ret_path == NULL)) {
-    code = dx_fs_write(dirfd, name, text, strlen(text), 0640,
-                       is_there ? DX_PUBLISH_OVER : DX_PUBLISH_NEW, err);
-    if (code == DX_OK)
+    writes = !is_there || ret_path == NULL;
+    if (code == DX_OK && writes)
+      code = dx_fs_write(dirfd, name, text, strlen(text), 0640,
+                         is_there ? DX_PUBLISH_OVER : DX_PUBLISH_NEW, err);
+    if (code == DX_OK && writes)
       code = dx_fs_sync_name(dirfd, name, err);
     /* The manifest of an earlier attempt without a source is obsolete. Files of
      * other users are not removed. */
-    if (code == DX_OK && strcmp(sourceless, name) != 0 &&
+    if (code == DX_OK && writes && strcmp(sourceless, name) != 0 &&
         has_our_file(dirfd, sourceless))
       code = dx_fs_remove(dirfd, sourceless, err);
-  }
-  if (code == DX_OK && ret_path != NULL &&
-      asprintf(ret_path, "%s/%s", results_dir, name) < 0) {
-    *ret_path = NULL;
-    code = dx_fail_nomem(err);
+    if (code == DX_OK && ret_path != NULL &&
+        asprintf(ret_path, "%s/%s", results_dir, name) < 0) {
+      *ret_path = NULL;
+      code = dx_fail_nomem(err);
+    }
   }
   if (dirfd >= 0)
     (void)close(dirfd);
