@@ -249,17 +249,13 @@ bool engine_leave_in_slot(struct slot *slot)
   return true;
 }
 
-void engine_end_in_slot(const struct slot *slot,
-                        const struct dx_http_response *response)
-{
-  if (slot->ms != 0 && response->status != 0)
-    dx_rate_limit_answered(&slot->svc->host->limit, slot->call);
-}
-
-void engine_release_slot(struct slot *slot)
+void engine_release_slot(struct slot *slot,
+                         const struct dx_http_response *response)
 {
   if (slot->ms == 0)
     return;
+  if (response != NULL && response->status != 0)
+    dx_rate_limit_answered(&slot->svc->host->limit, slot->call);
   slot->ms = 0;
   slot->svc->host->calls--;
   if (slot->svc->host->connecting == slot)
@@ -275,7 +271,7 @@ static void call_end(struct call *call)
     (void)close(call->fd);
     call->engine->puts--;
   }
-  engine_release_slot(&call->slot);
+  engine_release_slot(&call->slot, call->response);
   dx_temp_discard(&call->sink);
   dx_sha256_free(&call->sha);
 }
@@ -286,7 +282,6 @@ static void call_done(void *arg, const struct dx_http_response *response)
 
   call->response = response;
   call->http = NULL;
-  engine_end_in_slot(&call->slot, response);
   call->svc->counters.counts.calls[dx_class_of(call->done(call))]++;
   call_end(call);
 }

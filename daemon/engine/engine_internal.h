@@ -272,12 +272,10 @@ void engine_abort_call(struct dx_submission *sub);
 void engine_take_slot(struct slot *slot, struct service_state *svc);
 /* The connection of the call is ready. False if the request must not leave. */
 bool engine_leave_in_slot(struct slot *slot);
-/* The request has ended, possibly with a response. Also for a call without a
- * slot. */
-void engine_end_in_slot(const struct slot *slot,
-                        const struct dx_http_response *response);
-/* The call has ended. A slot that was not taken is accepted. */
-void engine_release_slot(struct slot *slot);
+/* The call has ended; response: NULL if it was aborted. Accepts a slot that was
+ * not taken. */
+void engine_release_slot(struct slot *slot,
+                         const struct dx_http_response *response);
 
 /* For how long, in total, this process found the service unavailable: it could
  * not be reached, failed, requested a pause, or waited for an administrator.

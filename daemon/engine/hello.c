@@ -25,20 +25,11 @@ struct hello {
   const char *token_text;
   struct dx_http_call *call; /* NULL: waits for its slot */
   struct slot slot;
-  int64_t due_ms;   /* of that slot, as it was announced */
-  char peer[280];   /* the host to connect to */
-  bool has_proxy;   /* it is the proxy */
-  bool is_ready;    /* the request could be sent */
-  char detail[256]; /* of a step that succeeded */
-  const struct dx_http_response *response; /* valid until the call ends */
-  struct dx_err err;                       /* its meaning */
-  char *greeting;
+  int64_t due_ms; /* of that slot, as it was announced */
+  char peer[280]; /* the host to connect to */
+  bool has_proxy; /* it is the proxy */
+  bool is_ready;  /* the request could be sent */
 };
-
-/* The result of a step. If a step after the call fails, *err is h->err at
- * first. */
-#define DETAIL(h, ...) \
-  (void)snprintf((h)->detail, sizeof((h)->detail), __VA_ARGS__)
 
 __attribute__((format(printf, 2, 3))) static void
 hello_tell(const struct hello *h, const char *format, ...)
@@ -56,171 +47,41 @@ hello_tell(const struct hello *h, const char *format, ...)
 #define EXPECT(h, what, ...) \
   hello_tell(h, "slow waiting for " what, ##__VA_ARGS__)
 
+/* The end of a step; the rest is its result if it succeeded. Returns is_ok. */
+__attribute__((format(printf, 4, 5))) static bool
+hello_step(const struct hello *h, const char *name, bool is_ok,
+           const char *format, ...)
+{
+  char result[256];
+  va_list args;
+
+  va_start(args, format);
+  (void)vsnprintf(result, sizeof(result), format, args);
+  va_end(args);
+  if (is_ok)
+    hello_tell(h, "step ok %-14s  %s", name, result);
+  else
+    hello_tell(h, "step FAILED %s", name);
+  return is_ok;
+}
+
 static void hello_free(struct hello *h)
 {
   LIST_REMOVE(h, link);
   dx_http_cancel(&h->call);
-  engine_release_slot(&h->slot);
+  engine_release_slot(&h->slot, NULL);
   dx_token_forget(&h->token);
-  free(h->greeting);
   free(h);
 }
 
-/* ---- the steps ---- */
-
-static bool is_https(const struct hello *h)
-{
-  return strncmp(h->svc->service->base_url, "https:", 6) == 0;
-}
-
-static enum dx_code step_spool(struct hello *h, struct dx_err *err)
-{
-  const char *path = h->engine->config->spool_dir;
-  enum dx_code code;
-
-  EXPECT(h, "the disk of SpoolDir '%s'", path);
-  DETAIL(h, "%s", path);
-  code = dx_fs_probe(path, err);
-  return code == DX_OK ? code : dx_user_advise_writer(err);
-}
-
-static enum dx_code step_token(struct hello *h, struct dx_err *err)
-{
-  const struct dx_service *service = h->svc->service;
-  const struct dx_token_source_info *source = &dx_token_sources[service->token];
-  char name[DX_USER_BYTES];
-  enum dx_code code;
-
-  if (source->limit_s > 0)
-    EXPECT(h, "%s, at most %d s", source->directive, source->limit_s);
-  h->token =
-      (struct dx_token){.service = service, .stop_fd = h->engine->stop_fd};
-  if (service->token == DX_TOKEN_KEY)
-    DETAIL(h, "signed with %s, key id %s",
-           dx_algorithm_names[service->token_algorithm],
-           service->token_key_id != NULL ? service->token_key_id : "none");
-  else
-    DETAIL(h, "from %s", source->directive);
-  code = dx_token_get(&h->token, 0, &h->token_text, err);
-  if (code == DX_OK)
-    return code;
-  if (err->sys_errno == ENOENT)
-    return dx_fail_advice(err, "put it there, or fix the path");
-  if (err->sys_errno != EACCES) /* else it exists, but cannot be read */
-    return code;
-  dx_user_name_of(geteuid(), name);
-  return dx_fail_advice(
-      err, "docextractd runs as '%s', which must be able to use it", name);
-}
-
-static enum dx_code step_name(struct hello *h, struct dx_err *err)
-{
-  const char *host = h->has_proxy ? "the proxy" : h->svc->service->host;
-  const char *address = h->response->address;
-
-  DETAIL(h, "%s%s%s", host, address[0] != '\0' ? " is " : "", address);
-  if (h->response->was_resolved)
-    return DX_OK;
-  if (err->code != DX_E_NET)
-    return err->code;
-  return dx_fail(err, DX_E_NET, 0,
-                 "cannot resolve %s; check %s and the name servers of this "
-                 "computer",
-                 host, h->has_proxy ? "Proxy" : "BaseURL");
-}
-
-static enum dx_code step_connection(struct hello *h, struct dx_err *err)
-{
-  int e = h->response->err.sys_errno;
-
-  DETAIL(h, "%s port %d", h->response->address, h->response->port);
-  if (h->response->was_connected)
-    return DX_OK;
-  if (err->code != DX_E_NET)
-    return err->code;
-  return dx_fail(err, DX_E_NET, e, "cannot connect to %s: %s; check %s",
-                 h->peer, strerror(e != 0 ? e : ETIMEDOUT),
-                 h->has_proxy ? "Proxy and the firewall"
-                              : "BaseURL and the firewall, or set Proxy");
-}
-
-static enum dx_code step_certificate(struct hello *h, struct dx_err *err)
-{
-  DETAIL(h, "%s",
-         is_https(h) ? "trusted" : "none: plain HTTP to this computer");
-  if (!is_https(h) || h->is_ready)
-    return DX_OK;
-  if (err->code == DX_E_CERT)
-    return err->code; /* the message contains advice */
-  return dx_fail_advice(err, "check that the port of BaseURL supports HTTPS");
-}
-
-static enum dx_code step_response(struct hello *h, struct dx_err *err)
-{
-  if (err->code == DX_OK || err->code == DX_E_TOKEN) {
-    DETAIL(h, "status %d", h->response->status);
-    return DX_OK;
-  }
-  if (dx_class_of(err->code) == DX_CL_CONFIG || err->code == DX_E_REFUSED)
-    return dx_fail_advice(err, "check BaseURL");
-  if (err->code == DX_E_RATE)
-    return dx_fail_advice(err, "try again later, or lower APIRate");
-  return dx_fail_advice(err, "try again later; print jobs wait until then");
-}
-
-/* False: the difference is small enough. */
-static bool is_clock_off(const struct hello *h, char ret_text[128])
-{
-  int64_t off_ms = h->response->date_ms - dx_wall_ms();
-
-  (void)snprintf(
-      ret_text, 128, DX_HELLO_CLOCK "%lld s %s that of the service; correct it",
-      (llabs(off_ms) + 500) / 1000, off_ms > 0 ? "behind" : "ahead of");
-  return h->response->date_ms >= 0 && llabs(off_ms) > DX_CLOCK_SKEW_S * 1000;
-}
-
-static enum dx_code step_token_accepted(struct hello *h, struct dx_err *err)
-{
-  char clock[128];
-
-  if (err->code == DX_OK) {
-    DETAIL(h, "yes");
-    return DX_OK;
-  }
-  return dx_fail_advice(err, "%s",
-                        is_clock_off(h, clock)
-                            ? clock
-                            : dx_token_sources[h->svc->service->token].advice);
-}
-
-static const struct {
-  const char *name;
-  enum dx_code (*run)(struct hello *, struct dx_err *);
-} steps[] = {
-    {"spool", step_spool},
-    {"token", step_token},
-    {"name", step_name}, /* the first one after the call */
-    {"connection", step_connection},
-    {"certificate", step_certificate},
-    {"response", step_response},
-    {"token accepted", step_token_accepted},
-};
-#define STEP_AFTER_CALL 2
-#define STEP_COUNT (sizeof(steps) / sizeof(steps[0]))
-
-/* Also prints the greeting, and warns of later failures, although the service
- * responds now. err: why a step failed. */
+/* Warns of a later failure, although the service may respond now. err: why a
+ * step failed. */
 static void hello_end(struct hello *h, enum dx_code code,
                       const struct dx_err *err)
 {
   const char *dir = h->svc->service->results_dir;
   struct dx_err results_err;
-  char clock[128];
 
-  if (code == DX_OK)
-    hello_tell(h, "line %s", h->greeting);
-  if (code == DX_OK && is_clock_off(h, clock))
-    hello_tell(h, "line warning: %s", clock);
   EXPECT(h, "the disk of ResultsDir '%s'", dir);
   if (dx_results_prepare(dir, &results_err) != DX_OK) {
     (void)dx_user_advise_writer(&results_err);
@@ -234,24 +95,129 @@ static void hello_end(struct hello *h, enum dx_code code,
   hello_free(h);
 }
 
-/* Performs the steps before `end`; false if one failed. */
-static bool hello_run(struct hello *h, size_t first, size_t end)
-{
-  enum dx_code code = DX_OK;
-  struct dx_err err = h->err;
-  size_t step;
+/* ---- the steps before the call ---- */
 
-  for (step = first; code == DX_OK && step < end; step++) {
-    EXPECT(h, "%s", steps[step].name);
-    code = steps[step].run(h, &err);
-    if (code == DX_OK)
-      hello_tell(h, "step ok %-14s  %s", steps[step].name, h->detail);
-    else
-      hello_tell(h, "step FAILED %s", steps[step].name);
-  }
-  if (code != DX_OK || end == STEP_COUNT)
-    hello_end(h, code, &err);
-  return code == DX_OK;
+static enum dx_code hello_check_spool(const struct hello *h, struct dx_err *err)
+{
+  const char *path = h->engine->config->spool_dir;
+
+  EXPECT(h, "the disk of SpoolDir '%s'", path);
+  return hello_step(h, "spool", dx_fs_probe(path, err) == DX_OK, "%s", path)
+             ? DX_OK
+             : dx_user_advise_writer(err);
+}
+
+static enum dx_code hello_get_token(struct hello *h, struct dx_err *err)
+{
+  const struct dx_service *service = h->svc->service;
+  const struct dx_token_source_info *source = &dx_token_sources[service->token];
+  char name[DX_USER_BYTES];
+  bool is_ok;
+
+  if (source->limit_s > 0)
+    EXPECT(h, "%s, at most %d s", source->directive, source->limit_s);
+  else
+    EXPECT(h, "%s", source->directive);
+  h->token =
+      (struct dx_token){.service = service, .stop_fd = h->engine->stop_fd};
+  is_ok = dx_token_get(&h->token, 0, &h->token_text, err) == DX_OK;
+  if (service->token == DX_TOKEN_KEY)
+    (void)hello_step(h, "token", is_ok, "signed with %s, key id %s",
+                     dx_algorithm_names[service->token_algorithm],
+                     engine_key_id(service->token_key_id));
+  else
+    (void)hello_step(h, "token", is_ok, "from %s", source->directive);
+  if (is_ok)
+    return DX_OK;
+  if (err->sys_errno == ENOENT)
+    return dx_fail_advice(err, "put it there, or fix the path");
+  if (err->sys_errno != EACCES) /* else it exists, but cannot be read */
+    return err->code;
+  dx_user_name_of(geteuid(), name);
+  return dx_fail_advice(
+      err, "docextractd runs as '%s', which must be able to use it", name);
+}
+
+/* ---- the steps after the call ---- */
+
+static bool is_https(const struct hello *h)
+{
+  return strncmp(h->svc->service->base_url, "https:", 6) == 0;
+}
+
+/* False: the difference is small enough. */
+static bool is_clock_off(const struct dx_http_response *response,
+                         char ret_text[128])
+{
+  int64_t off_ms = response->date_ms - dx_wall_ms();
+
+  (void)snprintf(
+      ret_text, 128, DX_HELLO_CLOCK "%lld s %s that of the service; correct it",
+      (llabs(off_ms) + 500) / 1000, off_ms > 0 ? "behind" : "ahead of");
+  return response->date_ms >= 0 && llabs(off_ms) > DX_CLOCK_SKEW_S * 1000;
+}
+
+/* Whether there was a connection; if not, there is no response (E_NET). err:
+ * the meaning of the response. */
+static enum dx_code
+hello_check_connection(const struct hello *h,
+                       const struct dx_http_response *response,
+                       struct dx_err *err)
+{
+  const char *host = h->has_proxy ? "the proxy" : h->svc->service->host;
+  const char *address = response->address;
+  int e = response->err.sys_errno;
+
+  if (!hello_step(h, "name", response->was_resolved, "%s%s%s", host,
+                  address[0] != '\0' ? " is " : "", address))
+    return dx_fail(err, DX_E_NET, 0,
+                   "cannot resolve %s; check %s and the name servers of this "
+                   "computer",
+                   host, h->has_proxy ? "Proxy" : "BaseURL");
+  if (!hello_step(h, "connection", response->was_connected, "%s port %d",
+                  address, response->port))
+    return dx_fail(err, DX_E_NET, e, "cannot connect to %s: %s; check %s",
+                   h->peer, strerror(e != 0 ? e : ETIMEDOUT),
+                   h->has_proxy ? "Proxy and the firewall"
+                                : "BaseURL and the firewall, or set Proxy");
+  if (!is_https(h))
+    (void)hello_step(h, "certificate", true,
+                     "none: plain HTTP to this computer");
+  else if (!hello_step(h, "certificate", h->is_ready, "trusted"))
+    return err->code == DX_E_CERT /* the message contains advice */
+               ? err->code
+               : dx_fail_advice(
+                     err, "check that the port of BaseURL supports HTTPS");
+  return DX_OK;
+}
+
+/* What the service responded. err: the meaning of the response. */
+static enum dx_code
+hello_check_response(const struct hello *h,
+                     const struct dx_http_response *response,
+                     const char *greeting, struct dx_err *err)
+{
+  bool is_ok = err->code == DX_OK;
+  char clock[128];
+  bool is_off = is_clock_off(response, clock);
+
+  if (!hello_step(h, "response", is_ok || err->code == DX_E_TOKEN, "status %d",
+                  response->status))
+    return dx_fail_advice(err, "%s",
+                          dx_class_of(err->code) == DX_CL_CONFIG ||
+                                  err->code == DX_E_REFUSED
+                              ? "check BaseURL"
+                          : err->code == DX_E_RATE
+                              ? "try again later, or lower APIRate"
+                              : "try again later; print jobs wait until then");
+  if (!hello_step(h, "token accepted", is_ok, "yes"))
+    return dx_fail_advice(
+        err, "%s",
+        is_off ? clock : dx_token_sources[h->svc->service->token].advice);
+  hello_tell(h, "line %s", greeting);
+  if (is_off)
+    hello_tell(h, "line warning: %s", clock);
+  return DX_OK;
 }
 
 /* ---- the call ---- */
@@ -272,19 +238,25 @@ static void hello_done(void *ctx, const struct dx_http_response *response)
   struct hello *h = ctx;
   struct dx_rate_limit *limit = &h->svc->host->limit;
   double slot_ms = h->slot.ms;
+  struct dx_err err = {.code = DX_OK};
+  char *greeting = NULL;
+  enum dx_code code;
 
   h->call = NULL;
-  engine_end_in_slot(&h->slot, response);
-  engine_release_slot(&h->slot);
+  engine_release_slot(&h->slot, response);
   if (response->err.code == DX_E_NOT_SENT)
     return; /* waits for the next slot */
-  h->response = response;
-  if (dx_read_hello(response, &h->greeting, &h->err) == DX_OK)
+  code = dx_read_hello(response, &greeting, &err);
+  if (code == DX_OK)
     dx_rate_limit_up(limit);
-  else if (h->err.code == DX_E_RATE)
+  else if (code == DX_E_RATE)
     dx_rate_limit_refused(limit, h->svc->service->api_rate, slot_ms,
                           response->retry_after_ms);
-  (void)hello_run(h, STEP_AFTER_CALL, STEP_COUNT);
+  code = hello_check_connection(h, response, &err);
+  if (code == DX_OK)
+    code = hello_check_response(h, response, greeting, &err);
+  free(greeting);
+  hello_end(h, code, &err);
 }
 
 struct hello *engine_hello_waits(struct dx_engine *engine,
@@ -326,6 +298,7 @@ enum dx_code dx_engine_hello(struct dx_engine *engine, const char *service,
                              dx_hello_tell *tell, void *ctx, struct dx_err *err)
 {
   struct service_state *svc = engine_service_named(engine, service);
+  struct dx_err step_err;
   struct hello *h;
 
   if (svc == NULL)
@@ -346,7 +319,9 @@ enum dx_code dx_engine_hello(struct dx_engine *engine, const char *service,
     (void)snprintf(h->peer, sizeof(h->peer), "%s port %d", svc->service->host,
                    svc->service->port);
   LIST_INSERT_HEAD(&engine->hellos, h, link);
-  (void)hello_run(h, 0, STEP_AFTER_CALL);
+  if (hello_check_spool(h, &step_err) != DX_OK ||
+      hello_get_token(h, &step_err) != DX_OK)
+    hello_end(h, step_err.code, &step_err);
   return DX_OK;
 }
 
