@@ -284,6 +284,20 @@ static void pages_are_selected_or_the_option_is_reported(void **state)
   }
 }
 
+static void page_ranges_are_limited(void **state)
+{
+  struct options options;
+  char text[300] = "page-ranges=1";
+  int i;
+
+  (void)state;
+  for (i = 1; i < OPTIONS_RANGES_MAX; i++)
+    (void)strcat(text, ",1");
+  assert_null(read_options(text, &options));
+  (void)strcat(text, ",1");
+  assert_string_equal(read_options(text, &options), RANGES);
+}
+
 static const struct {
   const char *text;
   double width, height, left, top, cpi, lpi;
@@ -356,6 +370,7 @@ int main(void)
       cmocka_unit_test(neutral_name_contains_only_number_and_type),
       cmocka_unit_test(job_option_overrides_the_default_of_the_queue),
       cmocka_unit_test(pages_are_selected_or_the_option_is_reported),
+      cmocka_unit_test(page_ranges_are_limited),
       cmocka_unit_test(text_layout_options_are_parsed),
       cmocka_unit_test(missing_ppd_is_an_error),
       cmocka_unit_test(without_a_queue_there_are_no_options),

@@ -288,7 +288,7 @@ static void resources_of_other_pages_do_not_change(void **state)
 static void appearance_uses_resources_of_its_page(void **state)
 {
   static const char *const resources[] = {"", "/Resources<</XObject<<>>>>"};
-  struct document d = {.page = "/Resources<</XObject<</X 7 0 R>>>>",
+  struct document d = {.page = "/Resources<</XObject<</Dx1 7 0 R>>>>",
                        .annotations = "<<" STAMP "/F 4/AP<</N 6 0 R>>>>"};
   char objects[512];
   size_t i;
@@ -296,7 +296,7 @@ static void appearance_uses_resources_of_its_page(void **state)
   (void)state;
   for (i = 0; i < 2; i++) {
     (void)snprintf(objects, sizeof(objects),
-                   "6 0 obj<</BBox[0 0 10 20]/Length 5%s>>stream\n/X Do\n"
+                   "6 0 obj<</BBox[0 0 10 20]/Length 7%s>>stream\n/Dx1 Do\n"
                    "endstream\nendobj\n7 0 obj<</Type/XObject/Subtype/Form"
                    "/BBox[0 0 10 20]/Length 13>>stream\n0 0 5 20 re f\n"
                    "endstream\nendobj\n",
@@ -417,6 +417,7 @@ static void values_are_drawn_with_the_format_of_their_fields(void **state)
       {FORM, "/FT/Tx/Ff 8192/V<FEFF01410062>", "**|", 0, 0, 2},
       {FORM, "/FT/Tx/Ff 16777216/MaxLen 9/V(12)", "12|", 0, 9, 2},
       {FORM, "/FT/Tx/V()", "", 0, 0, 0},
+      {FORM, "/Rect[50 100 50.5 120]/FT/Tx/V(a)", "", 0, 0, 0},
       {FORM, "/FT/Tx", "", 0, 0, 0},
       {FORM, "/FT/Tx" AP "/V(no)", "", 0, 0, 0},
       {STALE, "/FT/Tx" AP "/V(yes)", "yes|", 0, 0, 0},
@@ -459,7 +460,7 @@ static void values_are_drawn_with_the_format_of_their_fields(void **state)
 static void values_are_drawn_inside_their_fields(void **state)
 {
   static const char *const marks[] = {"", "/MK<</R 90>>", "/MK<</R 180>>",
-                                      "/MK<</R 270>>"};
+                                      "/MK<</R -90>>"};
   char field[512];
   struct document d = {.catalog = FORM, .annotations = field};
   int x, y, turn;
@@ -493,6 +494,14 @@ static void values_are_drawn_inside_their_fields(void **state)
   d.page = "/Rotate 90";
   flatten_and_show(d);
   assert_string_equal(seen_text, "HHHH|HHHH|");
+  /* It turns with its field, whatever its flags are (NoRotate). */
+  (void)snprintf(field, sizeof(field), "<<" FIELD "/F 20/FT/Tx/V(HHHH)>>");
+  flatten_and_show(d);
+  for (y = 0; y < SIZE; y++)
+    for (x = 0; x < SIZE; x++)
+      assert_true(picture[(SIZE - 1 - y) * SIZE + x] == 255 ||
+                  (x >= 100 && x < 120 && y >= 50 && y < 150) ||
+                  (x < 21 && y >= SIZE - 21));
 }
 
 static void fonts_are_loaded_only_when_needed(void **state)

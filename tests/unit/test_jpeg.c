@@ -394,6 +394,30 @@ static int orientation_of(struct bytes jpeg)
                                (size_t)(jpeg.at + jpeg.len - exif - 6), clean);
 }
 
+/* Only the first EXIF counts; of JFIF, neither a thumbnail nor its length is
+ * copied. */
+static void copy_has_no_second_orientation(void **state)
+{
+  static const char jfif[14 + 300] = "JFIF\0\x01\x02\0\0\x01\0\x01\x0A\x0A";
+  struct bytes jpeg = make(&images[0]), b = new_bytes(), clean = new_bytes();
+  struct jpeg_info info;
+  const char *why;
+
+  (void)state;
+  add(&b, "\xFF\xD8", 2);
+  add_segment(&b, 0xE0, jfif, sizeof(jfif));
+  add_segment(&b, 0xE1, TEXT("Exif\0\0MM\0*\0\0\0\x08\0\0"));
+  add_segment(&b, 0xE1, TEXT(EXIF_BIG));
+  add(&b, jpeg.at + 20, jpeg.len - 20);
+  clean_into(&clean, b.at, b.len, true);
+  assert_int_equal(orientation_of(clean), 1);
+  assert_int_equal(check(clean.at, clean.len, &info, &why), DX_REASON_NONE);
+  assert_true(clean.len < jpeg.len + 10);
+  free(jpeg.at);
+  free(b.at);
+  free(clean.at);
+}
+
 static void copy_contains_only_pixels_and_profile(void **state)
 {
   struct bytes clean = new_bytes();
@@ -517,6 +541,7 @@ int main(void)
       cmocka_unit_test(flipped_bits_do_not_crash),
       cmocka_unit_test(unsupported_types_are_reported),
       cmocka_unit_test(many_scans_are_too_complex),
+      cmocka_unit_test(copy_has_no_second_orientation),
       cmocka_unit_test(copy_contains_only_pixels_and_profile),
       cmocka_unit_test(copy_gets_a_missing_end_marker),
       cmocka_unit_test(bytes_before_the_image_are_dropped),

@@ -152,6 +152,7 @@ static const struct {
     {"Jos\xE9 \xA1\xAD\xFF", "José ¡\u00ADÿ"},
     {"\x80 \x93quoted\x94 \x9F\x81", "€ “quoted” Ÿ"},
     {"\xC3\xA9 \xC0\xAF", "Ã© À¯"},
+    {"a\xC3", "aÃ"},
     /* ends of lines, tabs, other white space */
     {"a\rb\r\nc\vd\xC2\x85"
      "e\u2028f\tg\u3000h\u00A0i",
@@ -324,6 +325,31 @@ static void size_is_limited(void **state)
   assert_int_equal(print_text(text), DX_REASON_TOO_COMPLEX);
 }
 
+static void as_many_pages_are_written_as_the_limit_says(void **state)
+{
+  struct options options = usual;
+  char text[TEXT_PAGES_MAX];
+
+  (void)state;
+  memset(text, '\f', sizeof(text));
+  text[sizeof(text) - 1] = 'x';
+  options.range_count = 1;
+  options.ranges[0] = (struct page_range){TEXT_PAGES_MAX, TEXT_PAGES_MAX};
+  make_pdf(text, sizeof(text), &options, NULL, 0);
+  assert_int_equal(result->reason, DX_REASON_NONE);
+  assert_int_equal(result->done.pages, 1);
+}
+
+static void backspaces_end_at_the_margin(void **state)
+{
+  double edges[2];
+
+  (void)state;
+  assert_int_equal(print_text("\b\babc"), DX_REASON_NONE);
+  find_edges("xMin=\"", "xMax=\"", edges);
+  assert_true(edges[0] > 8.9);
+}
+
 static void same_text_gives_the_same_bytes(void **state)
 {
   struct stat first, second;
@@ -470,6 +496,8 @@ int main(void)
       cmocka_unit_test(white_space_is_empty),
       cmocka_unit_test(character_without_a_font_is_reported),
       cmocka_unit_test(size_is_limited),
+      cmocka_unit_test(as_many_pages_are_written_as_the_limit_says),
+      cmocka_unit_test(backspaces_end_at_the_margin),
       cmocka_unit_test(same_text_gives_the_same_bytes),
       cmocka_unit_test(page_margins_and_pitches_are_honored),
       cmocka_unit_test(value_fits_its_box),
