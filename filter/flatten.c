@@ -305,7 +305,6 @@ static void flat_settle_layers(struct flat *s, qpdf_oh root)
                           qpdf_oh_get_array_item(s->pdf, groups, i));
   qpdf_oh_replace_key(s->pdf, settled, "/OFF", off);
   qpdf_oh_replace_key(s->pdf, properties, "/D", settled);
-  qpdf_oh_remove_key(s->pdf, properties, "/Configs");
 }
 
 /* ---- adding to the page ---- */
