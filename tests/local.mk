@@ -52,6 +52,7 @@ unit_programs = \
 	tests/model/model_two \
 	tests/unit/test_on_result \
 	tests/unit/test_api \
+	tests/unit/test_arguments \
 	tests/unit/test_buf \
 	tests/unit/test_bundle \
 	tests/unit/test_channel \
@@ -109,6 +110,8 @@ tests_model_model_one_SOURCES = tests/model/model_one.c \
 	tests/model/walk.c tests/model/walk.h
 tests_model_model_two_SOURCES = tests/model/model_two.c \
 	tests/model/walk.c tests/model/walk.h
+tests_unit_test_arguments_SOURCES = tests/unit/test_arguments.c \
+	backend/arguments.c
 tests_unit_test_codecs_CFLAGS = $(AM_CFLAGS) $(TIFF_CFLAGS)
 tests_unit_test_codecs_LDADD = libdxf.a $(unit_libs) $(TIFF_LIBS)
 tests_unit_test_jpeg_CFLAGS = $(AM_CFLAGS) $(JPEG_CFLAGS)
