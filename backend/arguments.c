@@ -1,7 +1,8 @@
 /*
- * arguments.c - the input from cupsd: arguments, options, and device URI; and
- * the file names that are sent to the service. The filter knows only the title,
- * which all documents of a job share; cupsd's options contain the names.
+ * arguments.c - the input from cupsd: arguments, options, and device URI; what
+ * cupsd reports about the documents; and the file names that are sent to the
+ * service. The filter knows only the title, which all documents of a job share;
+ * cupsd's options contain the names.
  */
 #include "backend/backend.h"
 
@@ -9,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/base/policy.h"
 #include "lib/spool/filename.h"
 
 #define SUPPLIED "document-name-supplied"
@@ -87,6 +89,44 @@ enum dx_code backend_read_arguments(struct backend *b, int argc, char **argv,
                  backend_copy(getenv("PRINTER"), &b->queue)
              ? DX_OK
              : dx_fail_nomem(err);
+}
+
+/* ---- documents ---- */
+
+enum dx_code backend_add_missing(struct dx_job *job, int expected,
+                                 struct dx_err *err)
+{
+  const struct dx_entry missing = {.kind = DX_KIND_MISSING};
+  size_t count = (size_t)expected;
+  enum dx_code code = DX_OK;
+
+  if (expected <= 0 || count == job->document_count)
+    return DX_OK;
+  if (count < job->document_count || count > DX_DOCUMENTS_MAX)
+    return dx_fail(err, DX_E_BUNDLE, 0,
+                   "received %zu documents, but the job has %d; print it again",
+                   job->document_count, expected);
+  while (code == DX_OK && job->document_count < count)
+    code = dx_spool_add_document(job, &missing, NULL, err);
+  return code;
+}
+
+void backend_refuse_halves(struct dx_job *job)
+{
+  size_t i;
+
+  for (i = 0; i < job->document_count; i++) {
+    struct dx_entry *e = &job->documents[i].entry;
+
+    if (e->kind != DX_KIND_DOCUMENT ||
+        (job->document_count > 1 && strcmp(e->origin, e->type) == 0))
+      continue;
+    e->kind = DX_KIND_REFUSED;
+    e->reason = DX_REASON_DAMAGED;
+    (void)snprintf(e->reason_text, sizeof(e->reason_text),
+                   "its conversion failed, and pages may be missing; "
+                   "print it as a PDF");
+  }
 }
 
 /* ---- file names ---- */

@@ -62,6 +62,17 @@ enum dx_code backend_read_arguments(struct backend *b, int argc, char **argv,
 /* NULL is not an error; false only when out of memory. */
 bool backend_copy(const char *text, char **ret_text);
 
+/* Adds the documents that cupsd counts but that did not arrive, because their
+ * type bypassed the filter, or cupsd was killed. */
+enum dx_code backend_add_missing(struct dx_job *job, int expected,
+                                 struct dx_err *err) DX_MUST_USE;
+/*
+ * A converter that fails midway leaves a valid PDF with only the first pages.
+ * cupsd does not report which document failed, so all are refused. Exception:
+ * if there are several, those that were printed as PDF or image were not
+ * converted.
+ */
+void backend_refuse_halves(struct dx_job *job);
 /* Sets the file names that are sent to the service: according to FileNames, and
  * the names of the files if cupsd knows all of them. */
 void backend_name_documents(const struct backend *b);

@@ -19,7 +19,6 @@
 #include "lib/base/clock.h"
 #include "lib/base/fs.h"
 #include "lib/base/log.h"
-#include "lib/base/policy.h"
 #include "lib/base/process.h"
 #include "lib/base/user.h"
 #include "lib/base/utf8.h"
@@ -98,50 +97,6 @@ static enum dx_code wait_for_room(struct backend *b, struct dx_err *err)
 
 /* ---- from a received bundle to a job ---- */
 
-/* Adds the documents that cupsd counts but that did not arrive, because their
- * type bypassed the filter, or cupsd was killed. */
-static enum dx_code add_missing(struct dx_job *job, int expected,
-                                struct dx_err *err)
-{
-  const struct dx_entry missing = {.kind = DX_KIND_MISSING};
-  size_t count = (size_t)expected;
-  enum dx_code code = DX_OK;
-
-  if (expected <= 0 || count == job->document_count)
-    return DX_OK;
-  if (count < job->document_count || count > DX_DOCUMENTS_MAX)
-    return dx_fail(err, DX_E_BUNDLE, 0,
-                   "received %zu documents, but the job has %d; print it again",
-                   job->document_count, expected);
-  while (code == DX_OK && job->document_count < count)
-    code = dx_spool_add_document(job, &missing, NULL, err);
-  return code;
-}
-
-/*
- * A converter that fails midway leaves a valid PDF with only the first pages.
- * cupsd does not report which document failed, so all are refused. Exception:
- * if there are several, those that were printed as PDF or image were not
- * converted.
- */
-static void refuse_halves(struct dx_job *job)
-{
-  size_t i;
-
-  for (i = 0; i < job->document_count; i++) {
-    struct dx_entry *e = &job->documents[i].entry;
-
-    if (e->kind != DX_KIND_DOCUMENT ||
-        (job->document_count > 1 && strcmp(e->origin, e->type) == 0))
-      continue;
-    e->kind = DX_KIND_REFUSED;
-    e->reason = DX_REASON_DAMAGED;
-    (void)snprintf(e->reason_text, sizeof(e->reason_text),
-                   "its conversion failed, and pages may be missing; "
-                   "print it as a PDF");
-  }
-}
-
 /* For text from users: journal and manifest are JSON, which cannot contain
  * invalid UTF-8. */
 static bool copy_valid(const char *text, char **ret_text)
@@ -171,11 +126,11 @@ static enum dx_code plan(struct backend *b, const struct dx_print_job *before,
                    "JobPrivateAccess and JobPrivateValues in cupsd.conf");
   if (!dx_print_job_is_known(&now) && getenv("CUPS_SERVER") != NULL)
     return dx_fail(err, DX_E_BUSY, 0, "cupsd does not respond");
-  code = add_missing(job, now.documents, err);
+  code = backend_add_missing(job, now.documents, err);
   if (code != DX_OK)
     return code;
   if (now.filter_failed)
-    refuse_halves(job);
+    backend_refuse_halves(job);
   if (!backend_copy(b->service, &job->service) ||
       !backend_copy(b->conf->base_url, &job->base_url) ||
       !backend_copy(b->queue, &job->queue) ||

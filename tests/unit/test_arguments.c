@@ -1,6 +1,6 @@
 /*
- * test_arguments.c - what the backend reads from cupsd's options, and the file
- * names that it takes from them.
+ * test_arguments.c - what the backend reads from cupsd's options, the file
+ * names that it takes from them, and what cupsd reports about the documents.
  */
 #include "tests/unit/unit.h"
 
@@ -105,11 +105,63 @@ static void documents_get_the_names_of_their_files(void **state)
   }
 }
 
+static void documents_that_cupsd_counts_are_missing(void **state)
+{
+  static const struct {
+    int expected;
+    enum dx_code code;
+    size_t count;            /* afterwards */
+  } rows[] = {{0, DX_OK, 1}, /* cupsd has not said how many */
+              {1, DX_OK, 1},
+              {3, DX_OK, 3},
+              {2, DX_E_BUNDLE, 3},
+              {DX_DOCUMENTS_MAX + 1, DX_E_BUNDLE, 3},
+              {DX_DOCUMENTS_MAX, DX_OK, DX_DOCUMENTS_MAX}};
+  struct dx_job *job = dx_job_new();
+  size_t i;
+
+  (void)state;
+  job->documents = calloc(1, sizeof(*job->documents));
+  job->document_count = 1;
+  for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    assert_int_equal(backend_add_missing(job, rows[i].expected, &err),
+                     rows[i].code);
+    assert_int_equal(job->document_count, rows[i].count);
+  }
+  assert_int_equal(job->documents[0].entry.kind, DX_KIND_DOCUMENT);
+  assert_int_equal(job->documents[1].entry.kind, DX_KIND_MISSING);
+  dx_job_free(&job);
+}
+
+/* Even a PDF that is alone may have been converted. */
+static void documents_that_may_be_incomplete_are_refused(void **state)
+{
+  struct dx_document documents[] = {
+      {.entry = {.type = "application/pdf", .origin = "application/pdf"}},
+      {.entry = {.type = "application/pdf", .origin = "text/plain"}},
+      {.entry = {.kind = DX_KIND_REFUSED, .reason = DX_REASON_EMPTY}},
+      {.entry = {.kind = DX_KIND_SHEET}}};
+  struct dx_job job = {.documents = documents, .document_count = 4};
+
+  (void)state;
+  backend_refuse_halves(&job);
+  assert_int_equal(documents[0].entry.kind, DX_KIND_DOCUMENT);
+  assert_int_equal(documents[1].entry.kind, DX_KIND_REFUSED);
+  assert_int_equal(documents[1].entry.reason, DX_REASON_DAMAGED);
+  assert_int_equal(documents[2].entry.reason, DX_REASON_EMPTY);
+  assert_int_equal(documents[3].entry.kind, DX_KIND_SHEET);
+  job.document_count = 1;
+  backend_refuse_halves(&job);
+  assert_int_equal(documents[0].entry.kind, DX_KIND_REFUSED);
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(options_are_read),
       cmocka_unit_test(documents_get_the_names_of_their_files),
+      cmocka_unit_test(documents_that_cupsd_counts_are_missing),
+      cmocka_unit_test(documents_that_may_be_incomplete_are_refused),
   };
 
   return cmocka_run_group_tests(tests, NULL, NULL);
