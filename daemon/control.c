@@ -200,6 +200,10 @@ int control_listen(int dirfd, const char *name, mode_t mode, struct dx_err *err)
   mode_t mask;
   int bound;
 
+  if (fd < 0) {
+    (void)dx_fail_sys(err, errno, "open", "socket");
+    return -1;
+  }
   /* Removes only sockets. */
   if (fstatat(dirfd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
       S_ISSOCK(st.st_mode))
@@ -211,8 +215,7 @@ int control_listen(int dirfd, const char *name, mode_t mode, struct dx_err *err)
   if (bound == 0 && listen(fd, SOMAXCONN) == 0)
     return fd;
   (void)dx_fs_fail(err, errno, "create", dirfd, name);
-  if (fd >= 0)
-    (void)close(fd);
+  (void)close(fd);
   return -1;
 }
 

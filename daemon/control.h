@@ -57,7 +57,8 @@ struct control_ops {
 };
 
 /* Creates a socket with this mode, in place of one that a killed process has
- * left, and listens. Returns its descriptor; -1 with *err filled. */
+ * left, and listens. dirfd and name: as dx_channel_address(). Returns its
+ * descriptor; -1 with *err filled. */
 int control_listen(int dirfd, const char *name, mode_t mode,
                    struct dx_err *err);
 

@@ -471,21 +471,11 @@ void status_make_dir(void)
 static int make_socket(const char *path, struct dx_err *err)
 {
   char copy[PATH_MAX];
-  const char *dir;
-  int dirfd, fd;
 
   (void)snprintf(copy, sizeof(copy), "%s", path);
-  dir = dirname(copy);
-  if (dx_fs_make_dir(AT_FDCWD, dir, DIR_MODE, err) != DX_OK)
+  if (dx_fs_make_dir(AT_FDCWD, dirname(copy), DIR_MODE, err) != DX_OK)
     return -1;
-  dirfd = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC); /* may be a link */
-  if (dirfd < 0) {
-    (void)dx_fail_sys(err, errno, "open", dir);
-    return -1;
-  }
-  fd = control_listen(dirfd, strrchr(path, '/') + 1, SOCKET_MODE, err);
-  (void)close(dirfd);
-  return fd;
+  return control_listen(AT_FDCWD, path, SOCKET_MODE, err);
 }
 
 /* ---- starting it ---- */

@@ -281,9 +281,13 @@ enum dx_code dx_channel_read(struct dx_channel *channel,
 void dx_channel_address(int dirfd, const char *name,
                         struct sockaddr_un *ret_address)
 {
+  char dir[32] = "";
+
+  if (dirfd != AT_FDCWD)
+    (void)snprintf(dir, sizeof(dir), "/proc/self/fd/%d/", dirfd);
   *ret_address = (struct sockaddr_un){.sun_family = AF_UNIX};
-  (void)snprintf(ret_address->sun_path, sizeof(ret_address->sun_path),
-                 "/proc/self/fd/%d/%s", dirfd, name);
+  (void)snprintf(ret_address->sun_path, sizeof(ret_address->sun_path), "%s%s",
+                 dir, name);
 }
 
 static enum dx_code connect_to(struct dx_channel *channel, int spool_dirfd,

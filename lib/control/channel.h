@@ -222,8 +222,8 @@ enum dx_code dx_channel_await(struct dx_channel *channel, int timeout_ms,
                               struct dx_message *ret_message,
                               struct dx_err *err) DX_MUST_USE;
 
-/* The address of a socket, by the descriptor of its directory, because the path
- * may be longer than an address. */
+/* The address of a socket: by the descriptor of its directory, because the path
+ * may be longer than an address; or by its path, if that is AT_FDCWD. */
 struct sockaddr_un;
 void dx_channel_address(int dirfd, const char *name,
                         struct sockaddr_un *ret_address);

@@ -5,6 +5,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -103,14 +104,14 @@ FILE *dx_status_ask(const char *path, const char *request, struct dx_err *err)
   /* If the server does not read, connect() and send() time out. */
   const struct timeval write_limit = {.tv_sec = DX_STATUS_REQUEST_MS / 1000};
   const struct timeval read_limit = {.tv_sec = DX_STATUS_REPLY_MS / 1000};
-  struct sockaddr_un address = {.sun_family = AF_UNIX};
+  struct sockaddr_un address;
   char line[DX_CHANNEL_LINE_BYTES];
   int len = snprintf(line, sizeof(line), "%s\n", request), fd;
   FILE *in = NULL;
 
   assert((size_t)len < sizeof(line) &&
          strlen(path) < sizeof(address.sun_path)); /* lib/config/load.c */
-  memcpy(address.sun_path, path, strlen(path) + 1);
+  dx_channel_address(AT_FDCWD, path, &address);
   fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
   if (fd < 0 ||
       setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &write_limit,

@@ -545,6 +545,39 @@ static void path_may_be_longer_than_an_address(void **state)
   spool.dirfd = was;
 }
 
+/* As that of the status socket. */
+static void path_may_be_as_long_as_an_address(void **state)
+{
+  char name[sizeof(((struct sockaddr_un *)NULL)->sun_path)] = "";
+  int was = open(".", O_PATH | O_CLOEXEC), fd;
+
+  (void)state;
+  memset(name, 'x', sizeof(name) - 1);
+  assert_int_equal(fchdir(spool.dirfd), 0);
+  fd = control_listen(AT_FDCWD, name, 0600, &err);
+  assert_int_equal(fchdir(was), 0);
+  assert_true(fd >= 0);
+  assert_int_equal(faccessat(spool.dirfd, name, F_OK, 0), 0);
+  (void)close(fd);
+  (void)close(was);
+}
+
+static void socket_without_a_descriptor_is_a_lack_of_descriptors(void **state)
+{
+  struct rlimit limit, none;
+  int fd;
+
+  (void)state;
+  assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
+  none = limit;
+  none.rlim_cur = (rlim_t)spool.dirfd;
+  assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+  fd = control_listen(spool.dirfd, DX_CHANNEL_NAME, 0600, &err);
+  assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+  assert_int_equal(fd, -1);
+  assert_int_equal(err.code, DX_E_FDS);
+}
+
 static void socket_of_a_killed_server_is_replaced(void **state)
 {
   struct control *control;
@@ -950,6 +983,8 @@ int main(int argc, char **argv)
       IN_A_SPOOL(only_the_owner_may_connect),
       IN_A_SPOOL(other_users_are_rejected),
       IN_A_SPOOL(path_may_be_longer_than_an_address),
+      IN_A_SPOOL(path_may_be_as_long_as_an_address),
+      IN_A_SPOOL(socket_without_a_descriptor_is_a_lack_of_descriptors),
       IN_A_SPOOL(socket_of_a_killed_server_is_replaced),
       IN_A_SPOOL(servers_do_not_replace_each_others_socket),
       IN_A_SPOOL(client_of_an_exiting_server_is_served_by_the_next),
