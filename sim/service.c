@@ -462,7 +462,8 @@ void sim_call_find(struct sim_request *r, const char *method)
   r->allow = calls[i].method;
   if (strcmp(method, r->allow) == 0)
     r->call = (enum sim_call)i;
-  if (strlen(r->path) + 2 == strlen(calls[i].path) + SIM_ID_LEN)
+  if (!r->is_storage &&
+      strlen(r->path) + 2 == strlen(calls[i].path) + SIM_ID_LEN)
     memcpy(r->id, r->path + strcspn(calls[i].path, "?"), SIM_ID_LEN);
   if (r->call == SIM_SOURCE)
     memcpy(r->source_id, r->id, SIM_ID_BYTES);

@@ -395,6 +395,9 @@ test_storage()
   is 'a different object: 403' "$status" 403
   put "${url%%\?*}" "$dir/chart.pdf"
   is 'no signature: 403' "$status" 403
+  # The sanitizers notice if it is taken for an id.
+  put "${url%%/images/*}/$(printf '%024d' 0)" "$dir/chart.pdf"
+  is 'a path one byte shorter than an id: 403' "$status" 403
   call -H "$auth" -H "$pdf_type" -T "$dir/chart.pdf" "$url"
   is 'an Authorization header: 400' "$status" 400
   call -H "$pdf_type" -H 'Transfer-Encoding: chunked' -T "$dir/chart.pdf" "$url"
