@@ -772,7 +772,12 @@ static enum dx_code read_file(struct parser *p, struct dx_err *err)
     at += strlen(at) + 1;
     config_read_line(p, name, value);
   }
+  /* After an error, the lines end without one. */
+  if (cupsFileTell(file) != (off_t)text->len)
+    code = dx_fail(err, DX_E_IO, 0, "cannot read '%s' completely", p->path);
   (void)cupsFileClose(file);
+  if (code != DX_OK)
+    return code;
   if (p->service != NULL)
     config_bad(p, "<Service %s> of line %d is not closed; add </Service>",
                p->service->name, p->service->line);

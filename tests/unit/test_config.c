@@ -4,10 +4,12 @@
  */
 #include "tests/unit/temp_dir.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "lib/base/buf.h"
@@ -607,6 +609,45 @@ static void carriage_returns_and_comments_count_as_lines(void **state)
   (void)state;
   check_refused("# one\r\n\r\n  # three\r\n" OPEN "  " URL "Nothing 1\r\n", 6,
                 "unknown directive");
+}
+
+static int reads_left = -1; /* of this program and libcups; -1: no limit */
+
+ssize_t read(int fd, void *bytes, size_t size)
+{
+  if (reads_left != 0) {
+    reads_left -= reads_left > 0;
+    return syscall(SYS_read, fd, bytes, size);
+  }
+  errno = EIO;
+  return -1;
+}
+
+static void unreadable_part_is_not_left_out(void **state)
+{
+  struct dx_config *config = NULL;
+  struct dx_buf text = {0};
+  struct dx_err err;
+  int n, failed = 0;
+
+  (void)state;
+  dx_buf_puts(&text, GOOD);
+  while (text.len < 20000) /* more than libcups reads at once */
+    dx_buf_puts(&text, "# nothing\n");
+  dx_buf_puts(&text, "KeepJobs 365d\n");
+  write_file(path, text.data, text.len, 0600);
+  for (n = 0; config == NULL; n++) {
+    reads_left = n;
+    if (dx_config_load(path, &config, NULL, &err) != DX_OK) {
+      assert_int_equal(err.code, DX_E_IO);
+      failed++;
+    }
+  }
+  reads_left = -1;
+  assert_true(failed > 5);
+  assert_int_equal(config->keep_jobs_ms / 86400000, 365);
+  dx_config_free(&config);
+  dx_buf_release(&text);
 }
 
 /* The lines are read into a buffer that just holds the file. */
@@ -1253,6 +1294,7 @@ int main(void)
       cmocka_unit_test(every_source_of_tokens_needs_its_directive),
       cmocka_unit_test(missing_file_is_a_warning),
       cmocka_unit_test(carriage_returns_and_comments_count_as_lines),
+      cmocka_unit_test(unreadable_part_is_not_left_out),
       cmocka_unit_test(last_line_needs_no_end),
       cmocka_unit_test(lines_that_are_too_long_are_rejected),
       cmocka_unit_test(services_claims_and_hosts_are_limited),
