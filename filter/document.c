@@ -1,6 +1,6 @@
 /*
- * document.c - selects the converter for a type. A PDF that is created here is
- * also processed by pdf.c.
+ * document.c - recognizes the type of a document, and selects its converter. A
+ * PDF that is created here is also processed by pdf.c.
  */
 #include "filter/document.h"
 
@@ -15,14 +15,77 @@
 #include "filter/pdf.h"
 #include "filter/text.h"
 #include "lib/base/fs.h"
-#include "lib/print/mime.h"
+
+#define LOOK_BYTES 1024
+
+/* The first bytes of types other than text and PDF, and what converts such a
+ * picture to PDF; NULL: it is sent as it is. */
+static const struct {
+  const char *type;
+  image_pdf_source *source;
+  const char *bytes;
+  size_t len;
+} document_pictures[] = {{DX_MIME_JPEG, NULL, "\xFF\xD8\xFF", 3},
+                         {DX_MIME_PNG, NULL, "\x89PNG\r\n\x1A\n", 8},
+#define X(name, type, bytes) {type, image_pdf_##name, bytes, sizeof(bytes) - 1},
+                         IMAGE_PDF_SOURCES(X)
+#undef X
+};
+#define PICTURES (sizeof(document_pictures) / sizeof(document_pictures[0]))
+
+/* Viewers accept the header anywhere in the first 1024 bytes. But a text may
+ * quote one: if anything but line ends is before it, more of a PDF must follow.
+ */
+static bool document_is_pdf(const char *bytes, size_t len)
+{
+  const char *header = memmem(bytes, len, "%PDF-", 5), *c;
+  size_t rest;
+
+  if (header == NULL)
+    return false;
+  for (c = bytes; c < header; c++)
+    if (strchr("\r\n\xEF\xBB\xBF", *c) == NULL)
+      break;
+  rest = len - (size_t)(header - bytes);
+  if (c == header || memmem(header, rest, " obj", 4) != NULL)
+    return true;
+  for (; rest > 0; rest--)
+    if ((unsigned char)header[rest - 1] >= 0x80)
+      return true;
+  return false;
+}
+
+/* PostScript and CUPS's banners are not text, but instructions to a printer. */
+static bool document_is_text(const char *bytes, size_t len)
+{
+  static const char *const others[] = {"%!", "\004%!", "\033%-12345X",
+                                       "#PDF-BANNER", "#CUPS-BANNER"};
+  size_t i;
+
+  for (i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+    if (len >= strlen(others[i]) &&
+        memcmp(bytes, others[i], strlen(others[i])) == 0)
+      return false;
+  return len > 0 && memchr(bytes, '\0', len) == NULL;
+}
 
 const char *document_type_of(int fd)
 {
-  char bytes[DX_MIME_LOOK_BYTES];
+  char bytes[LOOK_BYTES];
   ssize_t n = pread(fd, bytes, sizeof(bytes), 0);
+  size_t len = n > 0 ? (size_t)n : 0, i;
 
-  return n > 0 ? dx_mime_of_bytes(bytes, (size_t)n) : NULL;
+  for (i = 0; i < PICTURES; i++)
+    if (document_pictures[i].len > 0 && len >= document_pictures[i].len &&
+        memcmp(bytes, document_pictures[i].bytes, document_pictures[i].len) ==
+            0)
+      return document_pictures[i].type;
+  if (document_is_pdf(bytes, len))
+    return DX_MIME_PDF;
+  if (len >= 3 && bytes[0] == 'P' && bytes[1] >= '1' && bytes[1] <= '6' &&
+      strchr(" \t\r\n#", bytes[2]) != NULL)
+    return DX_MIME_PNM;
+  return document_is_text(bytes, len) ? DX_MIME_TEXT : NULL;
 }
 
 const char *document_sent_as(const char *type)
@@ -59,35 +122,27 @@ static enum dx_reason document_picture(const unsigned char *bytes, size_t len,
   return reason;
 }
 
-/* Of a picture that is converted to PDF; NULL for another type. */
-static image_pdf_source *document_source_of(const char *type)
-{
-#define X(name, its_type, bytes)   \
-  if (strcmp(type, its_type) == 0) \
-    return image_pdf_##name;
-  DX_MIME_PICTURES(X)
-#undef X
-  return NULL;
-}
-
 enum dx_reason document_convert(const struct pdf_task *task,
                                 struct pdf_done *ret_done)
 {
   bool is_tiff = strcmp(task->type, DX_MIME_TIFF) == 0;
   bool is_text = strcmp(task->type, DX_MIME_TEXT) == 0;
-  image_pdf_source *source = document_source_of(task->type);
+  image_pdf_source *source = NULL;
   unsigned char *bytes;
   enum dx_reason reason;
-  size_t len;
+  size_t len, i;
 
   if (strcmp(task->type, DX_MIME_PDF) == 0)
     return pdf_rewrite(task->in_fd, false, task, ret_done);
   if (!is_tiff && !is_text && !options_choose(task->options, 1))
     return DX_REASON_NO_PAGES; /* a picture is page 1 */
+  for (i = 0; i < PICTURES; i++)
+    if (strcmp(task->type, document_pictures[i].type) == 0)
+      source = document_pictures[i].source;
   bytes = dx_fs_map(task->in_fd, &len);
   if (bytes == NULL)
     return DX_REASON_TROUBLE;
-  if (is_text && memchr(bytes, '\0', len) != NULL) /* not in text; see mime.h */
+  if (is_text && memchr(bytes, '\0', len) != NULL) /* not in text */
     reason = DX_REASON_TYPE;
   else if (is_text)
     reason =

@@ -17,7 +17,11 @@
 
 #include "filter/task.h"
 
-/* One of lib/print/mime.h; NULL if it cannot be sent. */
+#define DX_MIME_TEXT "text/plain"
+
+/* The MIME type of the document, by its first bytes: one that the service
+ * accepts, one of image_pdf.h, text, or NULL. Text is content without NUL that
+ * is of no other type. Whether the document is whole is not checked. */
 const char *document_type_of(int fd);
 
 /* The type that it is sent as. */

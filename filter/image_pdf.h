@@ -19,7 +19,6 @@
 
 #include "filter/task.h"
 #include "lib/base/buf.h"
-#include "lib/print/mime.h"
 
 struct image_pdf_page {
   uint32_t width, height; /* pixels, as stored */
@@ -63,8 +62,21 @@ struct image_pdf {
  *   TOO_COMPLEX  a page needs too much memory, or there are too many
  */
 typedef enum dx_reason image_pdf_source(struct image_pdf *pdf);
+
+/* The sources: a function, image_pdf_..., the type, and the first bytes of a
+ * file; a type may have several rows. PNM has too many: see document.c. */
+#define DX_MIME_TIFF "image/tiff"
+#define DX_MIME_PNM "image/x-portable-anymap"
+#define IMAGE_PDF_SOURCES(X)                               \
+  X(tiff, DX_MIME_TIFF, "II*\0") /* both byte orders, */   \
+  X(tiff, DX_MIME_TIFF, "MM\0*")                           \
+  X(tiff, DX_MIME_TIFF, "II+\0") /* and for large files */ \
+  X(tiff, DX_MIME_TIFF, "MM\0+")                           \
+  X(gif, "image/gif", "GIF87a")                            \
+  X(gif, "image/gif", "GIF89a")                            \
+  X(pnm, DX_MIME_PNM, "")
 #define X(name, ...) image_pdf_source image_pdf_##name;
-DX_MIME_PICTURES(X)
+IMAGE_PDF_SOURCES(X)
 #undef X
 
 /* Converts the task's file, which is mapped as `bytes`, to a PDF in

@@ -20,7 +20,7 @@ struct text_module;
 
 /* All descriptors that the work may use; 0 or less: none, except for in_fd. */
 struct pdf_task {
-  const char *type; /* of the document; mime.h */
+  const char *type; /* of the document, as document_type_of() returns it */
   int in_fd;        /* a regular file, opened for reading */
   int out_fd;       /* an empty one, opened for writing: stdout, in the child
                        of isolate.c */

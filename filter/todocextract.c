@@ -37,7 +37,6 @@
 #include "lib/config/config.h"
 #include "lib/print/bundle.h"
 #include "lib/spool/filename.h"
-#include "lib/print/mime.h"
 #include "lib/spool/sentence.h"
 
 /* Used if the configuration is not valid, which the backend reports. */

@@ -17,7 +17,7 @@ libdx_a_SOURCES = \
 	lib/config/config.c lib/config/config.h lib/config/directives.def \
 	lib/config/load.c lib/config/print.c lib/config/unit.c \
 	\
-	lib/print/bundle.c lib/print/bundle.h lib/print/mime.c lib/print/mime.h \
+	lib/print/bundle.c lib/print/bundle.h \
 	lib/print/print_job.c lib/print/print_job.h \
 	\
 	lib/spool/counters.c \

@@ -159,6 +159,8 @@ tests_unit_test_isolate_LDFLAGS = -Wl,--wrap=seccomp_load -Wl,--wrap=syscall
 tests_unit_test_isolate_LDADD = libdxf.a $(unit_libs) $(SECCOMP_LIBS) \
 	$(QPDF_LIBS) $(DEFLATE_LIBS) $(ZLIB_LIBS)
 tests_unit_test_filter_LDADD = libdxf.a $(unit_libs)
+nodist_EXTRA_tests_unit_test_mime_SOURCES = filter/none.cc
+tests_unit_test_mime_LDADD = $(filter_libs) $(unit_libs)
 tests_unit_test_flatten_CFLAGS = $(AM_CFLAGS) $(QPDF_CFLAGS)
 tests_unit_test_flatten_LDADD = libdxf.a $(unit_libs) $(QPDF_LIBS)
 # The module as it was built.

@@ -17,7 +17,6 @@
 #include "lib/base/policy.h"
 #include "lib/base/utf8.h"
 #include "lib/base/words.h"
-#include "lib/print/mime.h"
 
 #define BEGIN "DOCEXTRACT-BUNDLE 1 "
 #define BEGIN_LEN (sizeof(BEGIN) - 1)

@@ -31,6 +31,11 @@
 #include "lib/base/err.h"
 #include "lib/base/fields.h"
 
+/* What the service accepts: doc/service-interface.md, "Endpoints". */
+#define DX_MIME_PDF "application/pdf"
+#define DX_MIME_JPEG "image/jpeg"
+#define DX_MIME_PNG "image/png"
+
 #define DX_NAME_BYTES 256 /* a file name of at most 255 bytes, and NUL */
 #define DX_TYPE_BYTES 64
 #define DX_REASON_BYTES 256

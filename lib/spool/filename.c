@@ -8,7 +8,6 @@
 #include <strings.h>
 
 #include "lib/base/utf8.h"
-#include "lib/print/mime.h"
 
 /* Extensions of documents that are printed. Any other is part of the title:
  * "Dr. Smith" has none. */

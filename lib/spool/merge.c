@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "lib/base/fs.h"
-#include "lib/print/mime.h"
 #include "lib/print/print_job.h"
 
 /* ---- the plan ---- */

@@ -14,7 +14,6 @@
 #include "filter/document.h"
 #include "filter/options.h"
 #include "filter/text.h"
-#include "lib/print/mime.h"
 
 #define MOST_BYTES 1048576
 

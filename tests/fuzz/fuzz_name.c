@@ -10,7 +10,6 @@
 #include "lib/base/buf.h"
 #include "lib/base/utf8.h"
 #include "lib/spool/filename.h"
-#include "lib/print/mime.h"
 #include "lib/spool/results.h"
 
 #define SAFE                                             \

@@ -3,7 +3,22 @@
  */
 #include "tests/unit/unit.h"
 
-#include "lib/print/mime.h"
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "filter/document.h"
+
+static const char *type_of(const char *bytes, size_t len)
+{
+  int fd = memfd_create("test", MFD_CLOEXEC);
+  const char *type;
+
+  assert_true(fd >= 0);
+  assert_int_equal(write(fd, bytes, len), (ssize_t)len);
+  type = document_type_of(fd);
+  (void)close(fd);
+  return type;
+}
 
 static void types_are_recognized_by_their_bytes(void **state)
 {
@@ -42,7 +57,7 @@ static void types_are_recognized_by_their_bytes(void **state)
 
   (void)state;
   for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-    const char *type = dx_mime_of_bytes(cases[i].bytes, cases[i].len);
+    const char *type = type_of(cases[i].bytes, cases[i].len);
 
     if (cases[i].type == NULL)
       assert_null(type);
@@ -58,9 +73,9 @@ static void pdf_begins_within_the_first_1024_bytes(void **state)
   (void)state;
   memset(bytes, '\n', sizeof(bytes));
   memcpy(bytes + 1019, "%PDF-", 5);
-  assert_string_equal(dx_mime_of_bytes(bytes, sizeof(bytes)), DX_MIME_PDF);
+  assert_string_equal(type_of(bytes, sizeof(bytes)), DX_MIME_PDF);
   memcpy(bytes + 1019, "\n%PDF-", 6);
-  assert_string_equal(dx_mime_of_bytes(bytes, sizeof(bytes)), DX_MIME_TEXT);
+  assert_string_equal(type_of(bytes, sizeof(bytes)), DX_MIME_TEXT);
 }
 
 static void text_that_quotes_a_header_is_not_a_pdf(void **state)
@@ -72,10 +87,10 @@ static void text_that_quotes_a_header_is_not_a_pdf(void **state)
   static const char plain[] = "@PJL\n%PDF-1.4\n1 0 obj\n";
 
   (void)state;
-  assert_string_equal(dx_mime_of_bytes(text, sizeof(text) - 1), DX_MIME_TEXT);
-  assert_string_equal(dx_mime_of_bytes(title, sizeof(title) - 1), DX_MIME_TEXT);
-  assert_string_equal(dx_mime_of_bytes(mail, sizeof(mail) - 1), DX_MIME_PDF);
-  assert_string_equal(dx_mime_of_bytes(plain, sizeof(plain) - 1), DX_MIME_PDF);
+  assert_string_equal(type_of(text, sizeof(text) - 1), DX_MIME_TEXT);
+  assert_string_equal(type_of(title, sizeof(title) - 1), DX_MIME_TEXT);
+  assert_string_equal(type_of(mail, sizeof(mail) - 1), DX_MIME_PDF);
+  assert_string_equal(type_of(plain, sizeof(plain) - 1), DX_MIME_PDF);
 }
 
 int main(void)
