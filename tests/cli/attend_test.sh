@@ -28,7 +28,8 @@ end_play()
   playing=
 }
 stop_play() { kill -KILL "$playing" && wait "$playing" 2> "$dir/null"; playing=; }
-trap '[ -z "$playing" ] || kill -KILL "$playing"; finish' EXIT
+clear_play() { [ -z "$playing" ] || kill -KILL "$playing"; }
+trap 'finish clear_play' EXIT
 
 # --- submit ----------------------------------------------------------------
 

@@ -152,11 +152,13 @@ stop_sim()
 }
 
 # However a script ends, its last line has the counts: one that did not reach
-# end() has failed.
+# end() has failed. In a trap it must come first, because it needs the exit
+# status.
 ended=
-finish()
+finish() # [COMMAND...]: which ends what else was started
 {
   local rc=$?
+  "${@:-:}"
   [ -z "$pid" ] || kill -KILL "$pid" 2> /dev/null
   stop_docextractd KILL
   stop_sim > /dev/null 2>&1

@@ -35,14 +35,12 @@ start_browser() # [LANGUAGE]
     give_up "Chromium starts: $(cat "$dir/browser.err")"
 }
 
-stop_browser() # leaves the exit status as it was
+stop_browser()
 {
-  local status=$?
-  [ -n "$DRIVER_PID" ] || return "$status"
+  [ -n "$DRIVER_PID" ] || return
   curl -sS -m 20 -X DELETE "$browser" > /dev/null 2>&1
   end_process "$DRIVER_PID"
   DRIVER_PID=
-  return "$status"
 }
 
 ask() # PATH JSON: the value of the response; false if it is an error

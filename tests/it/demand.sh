@@ -12,7 +12,7 @@ quick=$build/tests/it
 [ ! -d /run/systemd/system ] || leave_out_all \
   'docextractd on demand' 'run it in a container without systemd'
 
-trap 'end_demanded; finish' EXIT
+trap 'finish end_demanded' EXIT
 
 once() { is "$t: sent once" "$(calls create) $(calls put) $(n_results)" "$1 $1 $1"; }
 use_backend() # a new program file, complete from the start: cupsd may run it
@@ -91,7 +91,12 @@ end_play()
   [ -z "$playing" ] || end_process "$playing" KILL
   playing=
 }
-trap 'end_play; end_demanded; finish' EXIT
+end_both()
+{
+  end_play
+  end_demanded
+}
+trap 'finish end_both' EXIT
 asks_for_a_restart()
 {
   queue_state chart | grep -q 'The chart is on this computer; contact your administrator: docextractd is of version 9.0.*; restart docextractd' &&

@@ -7,7 +7,12 @@
 # needs netpbm: doc/images/notify.png was made this way.
 . "$(dirname "$0")/lib.sh"
 . "$it/session.sh"
-trap 'stop_desktop; clear_session; finish' EXIT
+clear_desktop()
+{
+  stop_desktop
+  clear_session
+}
+trap 'finish clear_desktop' EXIT
 
 for program in Xvfb dunst; do
   command -v $program > /dev/null ||

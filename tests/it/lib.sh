@@ -45,11 +45,13 @@ sanitizers_are_quiet()
   esac
 }
 
-finish()
+# In a trap it must come first, because it needs the exit status.
+finish() # [COMMAND...]: which ends what else was started
 {
   local status=$?
   trap - EXIT
   trap '' INT TERM HUP PIPE # once begun, it runs to the end
+  "${@:-:}"
   clear_stage
   check 'no sanitizer complains' sanitizers_are_quiet
   [ "$failed" -eq 0 ] || print_log

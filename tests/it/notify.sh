@@ -6,7 +6,12 @@
 # desktop.sh.
 . "$(dirname "$0")/lib.sh"
 . "$it/session.sh"
-trap 'stop_desktop; clear_session; finish' EXIT
+clear_desktop()
+{
+  stop_desktop
+  clear_session
+}
+trap 'finish clear_desktop' EXIT
 
 DESKTOP_PID=
 : > "$dir/desktop"

@@ -58,9 +58,8 @@ end_rows() # when the test itself is interrupted
   for f in "$dir"/row*/{,daemon.}pid; do
     [ ! -e "$f" ] || kill "$(cat "$f")" 2> /dev/null
   done
-  finish
 }
-trap end_rows EXIT
+trap 'finish end_rows' EXIT
 
 run_row() # DIRECTORY FAULT: writes "exit creates puts results" to DIRECTORY/got
 {

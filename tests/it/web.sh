@@ -54,7 +54,7 @@ set_separators() # CHOICE [PAGES]
   until_true is_set || give_up "options can be set: $(page_text)"
 }
 
-trap 'stop_browser; finish' EXIT
+trap 'finish stop_browser' EXIT
 make_data
 start_sim
 WEB_INTERFACE=Yes start_cupsd_on_a_port

@@ -102,7 +102,7 @@ start_computer() # HOST
 
 end_computers()
 {
-  local host status=$?
+  local host
   for host in "${hosts[@]}"; do
     at "$host" stop_daemon
     at "$host" stop_cupsd
@@ -111,9 +111,8 @@ end_computers()
     end_process "${relay[$host]-}"
     end_process "${computer[$host]-}"
   done
-  return $status
 }
-trap 'end_computers; finish' EXIT
+trap 'finish end_computers' EXIT
 
 # --- servers ---------------------------------------------------------------------
 

@@ -99,11 +99,10 @@ start_computers()
 
 end_computers()
 {
-  local p status=$?
+  local p
   for p in "${services[@]}"; do end_process "$p"; done
-  return $status
 }
-trap 'end_computers; finish' EXIT
+trap 'finish end_computers' EXIT
 
 # The second computer has its own cupsd.
 client=$dir/client
