@@ -186,14 +186,19 @@ stop_cupsd
 sed -i '1i PreserveJobHistory No' "$cups/cupsd.conf"
 start_cupsd
 
+cancel_unnoticed() # while docextractd is not running, and its queue is stopped
+{
+  cupsdisable chart
+  until_true no_backend || not_ok "$t: the backend leaves"
+  stop_daemon KILL
+  cancel "$job"
+  start_daemon
+  check "$t: it needs a decision" until_true status_is "$job" undecided
+}
+
 t='canceled while its queue is stopped, and forgotten'
 to_the_outage
-cupsdisable chart
-until_true no_backend || not_ok "$t: the backend leaves"
-stop_daemon KILL
-cancel "$job"
-start_daemon
-check "$t: it needs a decision" until_true status_is "$job" undecided
+cancel_unnoticed
 first=$job
 faults '#'
 print -d other "$dir/b.pdf" > "$dir/out"
@@ -224,12 +229,7 @@ is "$t: nor by the queue" "$(lpoptions -p chart | grep decision)" ''
 
 t='the same, and the administrator sends it'
 to_the_outage
-cupsdisable chart
-until_true no_backend || not_ok "$t: the backend leaves"
-stop_daemon KILL
-cancel "$job"
-start_daemon
-check "$t: it needs a decision" until_true status_is "$job" undecided
+cancel_unnoticed
 faults '#'
 dx retry "$(key_of "$job")" > "$dir/out" ||
   not_ok "$t: it is retried: $(cat "$dir/out")"
@@ -245,12 +245,7 @@ faults 'create 2- status 503' 'source * hang'
 print -d chart "$dir/a.pdf" "$dir/b.pdf"
 until_true calls_are create 2 || not_ok "$t: one is registered"
 until_true calls_are put 1 || not_ok "$t: and uploaded"
-cupsdisable chart
-until_true no_backend || not_ok "$t: the backend leaves"
-stop_daemon KILL
-cancel "$job"
-start_daemon
-check "$t: it needs a decision" until_true status_is "$job" undecided
+cancel_unnoticed
 is_calling() { grep -q '^sending a request' "$dir/daemon.new"; }
 until_true is_calling || not_ok "$t: the service is called"
 faults '#'
