@@ -11,9 +11,9 @@
 
 ask=$top/tests/cli/ask
 if [ "$(id -u)" = 0 ]; then
-  her=games him=man
+  ann=games bob=man
 else
-  her=$(id -un) him=somebody-else
+  ann=$(id -un) bob=somebody-else
 fi
 
 # docextractd watches the directory of the configuration.
@@ -84,11 +84,11 @@ keys() { jq -r '.job.key // empty' | sort | xargs; }
 
 # --- without docextractd ----------------------------------------------------
 
-job_of "$her" "$dir/a.pdf"
-hers=$key her_result=$result
-job_of "$him" "$dir/b.pdf"
-his=$key his_result=$result
-[ -n "$her_result" ] || bail_out 'the first job has a result'
+job_of "$ann" "$dir/a.pdf"
+ann_key=$key ann_result=$result
+job_of "$bob" "$dir/b.pdf"
+bob_key=$key bob_result=$result
+[ -n "$ann_result" ] || bail_out 'the first job has a result'
 chmod 644 "$conf"
 # The command of a user who may not read the spool; sets out, err and rc.
 dx_as() # USER ARGUMENT...
@@ -100,9 +100,9 @@ dx_as() # USER ARGUMENT...
   no_sanitizer
 }
 if if_root; then
-  for verb in jobs "show ${hers:0:8}"; do
+  for verb in jobs "show ${ann_key:0:8}"; do
     # shellcheck disable=SC2086
-    dx_as "$her" $verb
+    dx_as "$ann" $verb
     is "$verb: without docextractd a user gets a plain sentence" "$rc $out$err" \
       "74 docextract: your print jobs cannot be looked up, because \
 docextractd is not running; ask the administrator to start it"
@@ -117,30 +117,30 @@ start_serving
 is 'everybody may connect' "$(stat -c %a "$STATUS_SOCKET")" 666
 if if_root; then
   chmod 750 "$dir/run"
-  dx_as "$her" jobs
+  dx_as "$ann" jobs
   chmod 755 "$dir/run"
-  is 'but not to a directory that is closed to her' "$rc $out$err" \
+  is 'but not to a directory that is closed to them' "$rc $out$err" \
     '74 docextract: you are not permitted to look up print jobs; ask the '\
 'administrator of this computer'
 fi
 
-both=$(printf '%s\n' "$hers" "$his" | sort | xargs)
+both=$(printf '%s\n' "$ann_key" "$bob_key" | sort | xargs)
 for request in jobs 'jobs all'; do
   is "$request: root or the owner of the spool sees all" \
     "$(ask "$(id -un)" "$request" | keys)" "$both"
   if if_root; then
     is "$request: the owner of the spool sees all" \
       "$(ask "$owner" "$request" | keys)" "$both"
-    is "$request: a user sees her own" "$(ask "$her" "$request" | keys)" "$hers"
-    is "$request: and another his" "$(ask "$him" "$request" | keys)" "$his"
+    is "$request: a user sees their own" "$(ask "$ann" "$request" | keys)" "$ann_key"
+    is "$request: and another theirs" "$(ask "$bob" "$request" | keys)" "$bob_key"
     is "$request: and another none" "$(ask mail "$request" | keys)" ''
     is "$request: a group counts only if docextract has its own" \
-      "$(setpriv --reuid="$her" --regid="$group" --clear-groups \
-        "$ask" "$STATUS_SOCKET" "$request\n" | keys)" "$hers"
+      "$(setpriv --reuid="$ann" --regid="$group" --clear-groups \
+        "$ask" "$STATUS_SOCKET" "$request\n" | keys)" "$ann_key"
   fi
 done
 is 'jobs: the last line says that there are no more' \
-  "$(ask "$her" jobs | tail -n 1)" '{"end":true}'
+  "$(ask "$ann" jobs | tail -n 1)" '{"end":true}'
 hasnt 'jobs: no upload URL' "$(ask "$(id -un)" jobs)" '"url":"h'
 if if_root; then
   has 'a uid without an account learns nothing' "$(ask 54321 jobs)" \
@@ -150,93 +150,93 @@ fi
 # --- show ------------------------------------------------------------------
 
 shown() { ask "$1" "show $2 $3" | tail -n +2 | cmp -s - "$results/$3"; }
-check 'show: the result as the service sent it' shown "$her" "$hers" "$her_result"
-head=$(ask "$her" "show $hers $her_result" | head -n 1)
+check 'show: the result as the service sent it' shown "$ann" "$ann_key" "$ann_result"
+head=$(ask "$ann" "show $ann_key $ann_result" | head -n 1)
 is 'show: its size first' "$head" \
-  "{\"bytes\":$(stat -c %s "$results/$her_result")}"
+  "{\"bytes\":$(stat -c %s "$results/$ann_result")}"
 no='^{"error":"E_JOB","message":"result not found"}$'
-has 'show: only results of that job' "$(ask "$her" "show $hers $his_result")" "$no"
+has 'show: only results of that job' "$(ask "$ann" "show $ann_key $bob_result")" "$no"
 has 'show: no manifest' \
-  "$(ask "$her" "show $hers ${her_result%%-*}.job.json")" "$no"
-has 'show: no journal' "$(ask "$her" "show $hers job.json")" "$no"
+  "$(ask "$ann" "show $ann_key ${ann_result%%-*}.job.json")" "$no"
+has 'show: no journal' "$(ask "$ann" "show $ann_key job.json")" "$no"
 has 'show: no job that does not exist' \
-  "$(ask "$her" "show ${hers//[0-9]/a} $her_result")" "$no"
-set_in_journal() # MEMBER VALUE: in hers, while docextractd runs
+  "$(ask "$ann" "show ${ann_key//[0-9]/a} $ann_result")" "$no"
+set_in_journal() # MEMBER VALUE: in that of the first job, while docextractd runs
 {
   jq --arg value "$2" "$1 = \$value" \
-    "$spool/finished/$hers/job.json" > "$dir/json"
-  cat "$dir/json" > "$spool/finished/$hers/job.json"
+    "$spool/finished/$ann_key/job.json" > "$dir/json"
+  cat "$dir/json" > "$spool/finished/$ann_key/job.json"
 }
 set_in_journal '.submissions[0].cases[0].state' stored
 has 'show: no result that was not delivered' \
-  "$(ask "$her" "show $hers $her_result")" "$no"
+  "$(ask "$ann" "show $ann_key $ann_result")" "$no"
 set_in_journal '.submissions[0].cases[0].state' delivered
-section=$(jq -r .service "$spool/finished/$hers/job.json")
+section=$(jq -r .service "$spool/finished/$ann_key/job.json")
 set_in_journal .service renamed
 set_in_journal '.submissions[0].section' "$section"
 check 'show: a result of a job that was retried with another section' \
-  shown "$her" "$hers" "$her_result"
-has 'show: no other file' "$(ask "$her" "show $hers ../$her_result")" \
+  shown "$ann" "$ann_key" "$ann_result"
+has 'show: no other file' "$(ask "$ann" "show $ann_key ../$ann_result")" \
   '^{"error":"E_ARG"'
 if if_root; then
   has 'show: not the job of another user, in the same words' \
-    "$(ask "$her" "show $his $his_result")" "$no"
-  check 'show: root sees it' shown root "$his" "$his_result"
+    "$(ask "$ann" "show $bob_key $bob_result")" "$no"
+  check 'show: root sees it' shown root "$bob_key" "$bob_result"
 fi
-mv "$results/$her_result" "$dir/taken"
+mv "$results/$ann_result" "$dir/taken"
 has 'show: says that it was taken' \
-  "$(ask "$(id -un)" "show $hers $her_result")" \
+  "$(ask "$(id -un)" "show $ann_key $ann_result")" \
   '"E_NOT_FOUND".* has moved or deleted it'
 if if_root; then
   has 'show: to a user without the name of a file' \
-    "$(ask "$her" "show $hers $her_result")" \
+    "$(ask "$ann" "show $ann_key $ann_result")" \
     '"E_NOT_FOUND","message":"the result was moved or deleted by '
 fi
-ln -s "$dir/key" "$results/$her_result"
-has 'show: follows no link' "$(ask "$her" "show $hers $her_result")" \
+ln -s "$dir/key" "$results/$ann_result"
+has 'show: follows no link' "$(ask "$ann" "show $ann_key $ann_result")" \
   '^{"error":"E_IO"'
 if if_root; then
   has 'show: to a user without the name of a directory' \
-    "$(ask "$her" "show $hers $her_result")" \
+    "$(ask "$ann" "show $ann_key $ann_result")" \
     '"message":"Contact your administrator: the result cannot be read"'
 fi
-rm "$results/$her_result"
-mkfifo "$results/$her_result"
-has 'show: opens no FIFO' "$(ask "$her" "show $hers $her_result")" \
+rm "$results/$ann_result"
+mkfifo "$results/$ann_result"
+has 'show: opens no FIFO' "$(ask "$ann" "show $ann_key $ann_result")" \
   '^{"error":"E_DAMAGED"'
-rm "$results/$her_result"
-mv "$dir/taken" "$results/$her_result"
+rm "$results/$ann_result"
+mv "$dir/taken" "$results/$ann_result"
 
 # --- the command ------------------------------------------------------------
 
 if if_root; then
   dx jobs
   all=$out
-  dx_as "$her" jobs
-  is 'jobs: a user sees her own, in the same table' \
+  dx_as "$ann" jobs
+  is 'jobs: a user sees their own, in the same table' \
     "$rc $(without_age <<< "$out")" \
-    "0 $(grep -E "^KEY|^${hers:0:8}" <<< "$all" | without_age)"
-  dx_as "$her" jobs --json
+    "0 $(grep -E "^KEY|^${ann_key:0:8}" <<< "$all" | without_age)"
+  dx_as "$ann" jobs --json
   is 'jobs --json: likewise' "$(jq -c '[.[] | .key, .state, .cases]' <<< "$out")" \
-    "[\"$hers\",\"extracted\",1]"
-  dx_as "$him" jobs --json
-  is 'jobs: and another his' "$(jq -r '.[].key' <<< "$out")" "$his"
+    "[\"$ann_key\",\"extracted\",1]"
+  dx_as "$bob" jobs --json
+  is 'jobs: and another theirs' "$(jq -r '.[].key' <<< "$out")" "$bob_key"
   dx_as mail jobs
   is 'jobs: and another none' "$(tail -n +2 <<< "$out")" ''
-  dx show "$hers"
+  dx show "$ann_key"
   all=$out
-  dx_as "$her" show "${hers:0:8}"
-  is 'show: a user sees the values of her own' "$rc $out" "0 $all"
-  dx_as "$her" show "$hers" --json
+  dx_as "$ann" show "${ann_key:0:8}"
+  is 'show: a user sees the values of their own' "$rc $out" "0 $all"
+  dx_as "$ann" show "$ann_key" --json
   check 'show --json: as the service sent it' cmp -s "$dir/out" \
-    "$results/$her_result"
-  dx_as "$her" show "$his"
+    "$results/$ann_result"
+  dx_as "$ann" show "$bob_key"
   has 'show: not those of another user' "$rc $err" '^65 .*no job'
-  dx_as "$her" jobs --seen
+  dx_as "$ann" jobs --seen
   has 'jobs --seen: is not for users' "$rc $err" '^7[48] docextract: '
   chmod o-r "$conf"
-  dx_as "$her" jobs
-  has 'jobs: a configuration that she may not read is named' "$rc $err" \
+  dx_as "$ann" jobs
+  has 'jobs: a configuration that they may not read is named' "$rc $err" \
     "^7[48] .*docextract.conf"
   chmod o+r "$conf"
 fi
@@ -245,16 +245,16 @@ fi
 
 # If root runs the test: as a user who gets only their own jobs; otherwise as
 # the owner, who gets all jobs.
-failed_job_of "$him"
+failed_job_of "$bob"
 another=$key
-failed_job_of "$her"
+failed_job_of "$ann"
 start_serving
-ask "$her" jobs > "$dir/null"
-watch_as "$her" 2026-01-01T00:00:00Z
+ask "$ann" jobs > "$dir/null"
+watch_as "$ann" 2026-01-01T00:00:00Z
 n=$(if_root && echo 2 || echo 4)
 until_true has_watched "$n"
 if if_root; then
-  as "$him" "$ask" "$STATUS_SOCKET" 'watch\n' > "$dir/null" &
+  as "$bob" "$ask" "$STATUS_SOCKET" 'watch\n' > "$dir/null" &
   second=$!
   # Besides stderr: the spool, and two sockets; the server has one more for each
   # client.
@@ -294,7 +294,7 @@ if_root && is 'watch: nothing of another user' \
   "$(grep -c "\"$another\"" "$dir/watched")" 0
 end_watch
 until_true has_ended "$key"
-watch_as "$her" "$(jq -r '.submissions[0].delivered_at' \
+watch_as "$ann" "$(jq -r '.submissions[0].delivered_at' \
   "$spool/finished/$key/job.json")"
 is_told() { grep -q "$key" "$dir/watched"; }
 check 'watch: what ended at that time' until_true is_told
@@ -303,20 +303,20 @@ end_watch
 # --- the words -------------------------------------------------------------
 
 if if_root; then
-  failed_job_of "$her"
+  failed_job_of "$ann"
   start_serving
   dx jobs
   has 'words: the administrator reads what the service responded' \
     "$(grep "^${key:0:8}" <<< "$out")" ' 0  .* responded with 400 to '
-  dx_as "$her" jobs
-  has 'words: a user reads the sentence of her print job' \
+  dx_as "$ann" jobs
+  has 'words: a user reads the sentence of their print job' \
     "$(grep "^${key:0:8}" <<< "$out")" ' 0  The chart was not extracted: the service rejected it$'
-  dx_as "$her" show "$key"
+  dx_as "$ann" show "$key"
   has 'words: show, too' "$err" \
     '^docextract: document 1: failed: The service rejected it$'
-  is 'words: and so do her programs' \
-    "$(ask "$her" 'jobs all' | grep -c "400 to")" 0
-  watch_as "$her" 2026-01-01T00:00:00Z
+  is 'words: and so do their programs' \
+    "$(ask "$ann" 'jobs all' | grep -c "400 to")" 0
+  watch_as "$ann" 2026-01-01T00:00:00Z
   is_watched() { grep -q "\"$key\"" "$dir/watched"; }
   until_true is_watched
   is 'words: and who watches' "$(jq -r --arg key "$key" \
@@ -332,17 +332,17 @@ if if_root; then
     grep "^${key:0:8}" <<< "$out" | grep -Eq "$2"
   }
   check 'words: that the service is away, and when it is tried again' \
-    until_true says_to "$her" \
+    until_true says_to "$ann" \
     ' 0  The chart is .*; the service does not respond, trying again; trying again at [0-9]+:[0-9]+$'
   printf '#!/bin/sh\nexit 7\n' > "$dir/mint"
   chmod 755 "$dir/mint"
   configure 'Token command' "TokenCommand $dir/mint"
   chmod 644 "$conf"
   start_serving
-  check 'words: what the administrator has to do' until_true says_to "$her" \
+  check 'words: what the administrator has to do' until_true says_to "$ann" \
     ' 0  Contact your administrator: this printer cannot sign in to the service'
-  hasnt 'words: but not how' "$(ask "$her" jobs)" 'TokenCommand'
-  has 'words: he reads that' "$(ask "$owner" jobs)" 'TokenCommand'
+  hasnt 'words: but not how' "$(ask "$ann" jobs)" 'TokenCommand'
+  has 'words: the owner reads that' "$(ask "$owner" jobs)" 'TokenCommand'
 fi
 
 # --- what a user can do ----------------------------------------------------
@@ -359,48 +359,48 @@ of_cups() # BACKEND STATE CODE [UNCLEAR_MS]
 export CUPS_SERVER=localhost:1
 if if_root; then
   of_cups ended failed '"E_REFUSED"'
-  dx_as "$her" retry chart-12
-  is 'retry: a user learns how to release her print job' "$rc $out$err" \
+  dx_as "$ann" retry chart-12
+  is 'retry: a user learns how to release their print job' "$rc $out$err" \
     '65 docextract: this is print job chart-12; if CUPS holds it: '\
 'lp -i chart-12 -H resume; if its queue is stopped, ask the administrator'
-  dx_as "$her" cancel chart-12
+  dx_as "$ann" cancel chart-12
   is 'cancel: how to cancel it' "$rc $out$err" \
     '65 docextract: this is print job chart-12; cancel it with: cancel chart-12'
   of_cups ended stored null
-  dx_as "$her" retry chart-12
+  dx_as "$ann" retry chart-12
   has 'retry: also while it is unfinished' "$rc $out$err" \
     '^65 .*print job chart-12; .*lp -i chart-12 -H resume'
   of_cups left stored null
-  dx_as "$her" retry chart-12
+  dx_as "$ann" retry chart-12
   has 'retry: docextractd tries it anyway' "$rc $out$err" \
     "^0 docextractd is processing job $key"
-  dx_as "$her" cancel chart-12
+  dx_as "$ann" cancel chart-12
   is 'cancel: otherwise, what to ask the administrator for' "$rc $out$err" \
     "74 docextract: only the administrator can cancel this job; ask them to run: \
 docextract cancel ${key:0:8}"
   of_cups ended stored null "$(($(date +%s) - 172800))000"
-  is_undecided() { dx_as "$her" jobs --state undecided; [[ $out = *chart-12* ]]; }
-  check 'jobs: a user sees that her job needs a decision' until_true is_undecided
-  hasnt 'jobs: but no command that she cannot use' "$out" 'docextract retry'
-  dx_as "$her" show chart-12
+  is_undecided() { dx_as "$ann" jobs --state undecided; [[ $out = *chart-12* ]]; }
+  check 'jobs: a user sees that their job needs a decision' until_true is_undecided
+  hasnt 'jobs: but no command that they cannot use' "$out" 'docextract retry'
+  dx_as "$ann" show chart-12
   has 'show: likewise' "$rc $err" 'needs a decision of the administrator$'
-  dx_as "$her" cancel chart-12
+  dx_as "$ann" cancel chart-12
   has 'cancel: the administrator decides' "$rc $err" \
     "^74 .*ask them to run: docextract cancel ${key:0:8}"
-  dx_as "$her" retry chart-12
+  dx_as "$ann" retry chart-12
   is 'retry: likewise' "$rc $out$err" \
     "74 docextract: only the administrator can retry this job; ask them to run: \
 docextract retry ${key:0:8}"
-  dx_as "$him" cancel chart-12
+  dx_as "$bob" cancel chart-12
   has 'cancel: nothing about the job of another user' "$rc $out$err" \
     "^65 docextract: no job 'chart-12'"
-  dx_as "$her" cancel chart-13
+  dx_as "$ann" cancel chart-13
   has 'cancel: where a print job is that has not come so far' "$rc $err" \
     "^65 .*no job 'chart-13'; to list jobs that wait in CUPS, run: lpstat -o; all others: docextract jobs"
-  dx_as "$her" retry "$hers"
+  dx_as "$ann" retry "$ann_key"
   has 'retry: what is extracted is extracted' "$rc $out$err" \
     '^0 Job .* has already finished: Extracted '
-  dx_as "$her" cancel "$hers"
+  dx_as "$ann" cancel "$ann_key"
   has 'cancel: it has finished' "$rc $out$err" '^0 Job .* has already finished'
   is 'and nothing was changed by that' \
     "$(jq -r '.submissions[0].state' "$spool/jobs/$key/job.json")" stored
@@ -412,13 +412,13 @@ unset CUPS_SERVER
 start_sim
 configure
 chmod 644 "$conf"
-failed_job_of "$him"
+failed_job_of "$bob"
 start_serving
 
 # Two clients that are too slow, until the end of the test.
-cp "$results/$her_result" "$dir/whole"
-head -c 4M /dev/zero >> "$results/$her_result"
-"$ask" "$STATUS_SOCKET" --deaf "show $hers $her_result" > "$dir/deaf" &
+cp "$results/$ann_result" "$dir/whole"
+head -c 4M /dev/zero >> "$results/$ann_result"
+"$ask" "$STATUS_SOCKET" --deaf "show $ann_key $ann_result" > "$dir/deaf" &
 deaf=$!
 "$ask" "$STATUS_SOCKET" job > "$dir/null" &
 slow=$!
@@ -426,47 +426,47 @@ slow=$!
 long=$!
 is_sending() { [ -s "$dir/deaf" ]; }
 until_true is_sending
-mv "$dir/whole" "$results/$her_result"
-give "$results/$her_result"
+mv "$dir/whole" "$results/$ann_result"
+give "$results/$ann_result"
 
 # Many connections, until their input ends.
 mkfifo "$dir/hold"
-as "$her" "$ask" "$STATUS_SOCKET" --hold 1000 < "$dir/hold" > "$dir/holding" &
+as "$ann" "$ask" "$STATUS_SOCKET" --hold 1000 < "$dir/hold" > "$dir/holding" &
 exec 8> "$dir/hold"
 until_true test -s "$dir/holding"
 if if_root; then
   is 'hostile: a user has 16 connections' "$(cat "$dir/holding")" 16
   has 'hostile: and no more' \
-    "$(ask "$her" jobs)" '^{"error":"E_BUSY"'
-  is 'hostile: others are served' "$(ask "$him" jobs | tail -n 1)" \
+    "$(ask "$ann" jobs)" '^{"error":"E_BUSY"'
+  is 'hostile: others are served' "$(ask "$bob" jobs | tail -n 1)" \
     '{"end":true}'
   is 'hostile: and the owner of the spool' "$(ask "$owner" jobs | tail -n 1)" \
     '{"end":true}'
 else
   # The owner's are limited only by the total.
   has 'hostile: there are so many connections and no more' \
-    "$(ask "$her" jobs)" '^{"error":"E_BUSY"'
+    "$(ask "$ann" jobs)" '^{"error":"E_BUSY"'
 fi
 dx retry "$key"
 is_extracted() { [ -e "$spool/finished/$key" ]; }
 check 'hostile: docextractd does its work' until_true is_extracted
 exec 8>&-
 no='^{"error":"E_ARG","message":"not a request of the status socket"}$'
-has 'hostile: a line without an end' "$(ask "$her" "$(printf '%0600d' 0)")" "$no"
-has 'hostile: bytes that are no text' "$(ask "$her" 'jobs\0\377')" "$no"
+has 'hostile: a line without an end' "$(ask "$ann" "$(printf '%0600d' 0)")" "$no"
+has 'hostile: bytes that are no text' "$(ask "$ann" 'jobs\0\377')" "$no"
 for request in job JOBS ' jobs' 'jobs\r' 'jobs\tall' 'jobs none' 'jobs all all' \
-  'jobs  all' 'metrics all' 'watch now' 'watch 2026-01-31' show "show $hers" \
-  "show 01234567 $her_result" "show ../../etc $her_result" \
-  "show $hers ../../etc/passwd" "show $hers a/b" "show $hers $her_result more" \
-  'seen' "cancel $hers" "done " 'GET / HTTP/1.1' "$(printf '%03000d' 0)"; do
-  has "hostile: '${request:0:60}' is not a request" "$(ask "$her" "$request")" \
+  'jobs  all' 'metrics all' 'watch now' 'watch 2026-01-31' show "show $ann_key" \
+  "show 01234567 $ann_result" "show ../../etc $ann_result" \
+  "show $ann_key ../../etc/passwd" "show $ann_key a/b" "show $ann_key $ann_result more" \
+  'seen' "cancel $ann_key" "done " 'GET / HTTP/1.1' "$(printf '%03000d' 0)"; do
+  has "hostile: '${request:0:60}' is not a request" "$(ask "$ann" "$request")" \
     "$no"
 done
-is 'hostile: no request at all' "$(as "$her" "$ask" "$STATUS_SOCKET" '\n' | wc -l)" 1
+is 'hostile: no request at all' "$(as "$ann" "$ask" "$STATUS_SOCKET" '\n' | wc -l)" 1
 for _ in {1..50}; do # gone before the response is made
-  as "$her" timeout 0.01 "$ask" "$STATUS_SOCKET" 'jobs all\n' > "$dir/null"
+  as "$ann" timeout 0.01 "$ask" "$STATUS_SOCKET" 'jobs all\n' > "$dir/null"
 done
-is 'hostile: nobody waits for a response' "$(ask "$her" jobs | tail -n 1)" \
+is 'hostile: nobody waits for a response' "$(ask "$ann" jobs | tail -n 1)" \
   '{"end":true}'
 
 check 'hostile: a request has to arrive in time' until_true is_gone "$slow"
@@ -478,7 +478,7 @@ is 'but who watches may wait' "$(is_gone "$long" || echo watches)" watches
 # --- the process that serves it --------------------------------------------
 
 kill -KILL "$(server)"
-is_served() { [ "$(ask "$her" jobs 2> "$dir/null" | tail -n 1)" = '{"end":true}' ]; }
+is_served() { [ "$(ask "$ann" jobs 2> "$dir/null" | tail -n 1)" = '{"end":true}' ]; }
 check 'a server that was killed is started again' until_true is_served
 has 'and the log says so' "$(cat "$dir/driver.err")" 'process .* has exited'
 old=$(server)
