@@ -1383,92 +1383,117 @@ static void result_that_may_not_be_durable_is_not_fetched_twice(void **state)
   assert_int_equal(fixture_result_count(), 2);
 }
 
-int main(void)
-{
+/* ---- what is run ---- */
+
 #define ONCE(test) \
   cmocka_unit_test_setup_teardown(test, open_one, fixture_close)
-  const struct CMUnitTest tests[] = {
-      ONCE(registration_interrupted_by_a_crash_counts_as_lost),
-      ONCE(a_registration_with_a_truncated_response_counts_as_lost),
-      ONCE(lost_upload_is_checked_before_it_is_repeated),
-      ONCE(complete_source_gets_no_further_uploads),
-      ONCE(resumed_job_polls_before_it_uploads),
-      ONCE(resumed_job_does_not_repeat_a_finished_upload),
-      ONCE(upload_that_makes_progress_is_retried_soon),
-      cmocka_unit_test_setup_teardown(refusals_of_each_file_are_counted,
-                                      open_together, fixture_close),
-      ONCE(expired_url_leads_to_one_reregistration),
-      ONCE(upload_reported_late_is_not_registered_again),
-      ONCE(resumed_job_polls_twice_before_it_registers_again),
-      ONCE(nothing_is_uploaded_to_a_url_about_to_expire),
-      ONCE(storage_that_always_denies_access_holds_the_job),
-      ONCE(storage_that_always_fails_holds_the_job),
-      ONCE(failing_storage_is_not_tried_faster_with_a_new_source),
-      ONCE(url_reported_as_expired_is_not_retried),
-      ONCE(url_is_known_as_expired_after_a_crash),
-      ONCE(source_gone_before_the_upload_is_polled_twice),
-      cmocka_unit_test_setup_teardown(
-          all_files_of_a_group_are_sent_to_the_new_source, open_together,
-          fixture_close),
-      ONCE(forgotten_files_are_uploaded_again_once),
-      ONCE(files_forgotten_twice_are_waited_for_until_the_limit),
-      ONCE(expired_url_is_not_uploaded_to_again),
-      ONCE(restarted_job_continues_waiting),
-      ONCE(failed_source_is_started_over_three_times),
-      ONCE(conflicts_of_each_source_are_counted),
-      ONCE(source_that_fails_four_times_has_failed),
-      ONCE(missing_uploaded_source_requires_the_administrator),
-      ONCE(missing_source_is_found_missing_after_the_clock_was_set_back),
-      ONCE(source_not_found_once_is_polled_again),
-      ONCE(source_found_between_checks_is_not_gone),
-      ONCE(source_with_conflict_between_checks_is_not_gone),
-      ONCE(case_found_between_checks_is_not_gone),
-      ONCE(missing_case_requires_the_administrator),
-      ONCE(two_cases_not_found_once_are_polled_again),
-      ONCE(implausible_status_changes_nothing),
-      ONCE(unclear_upload_is_polled_until_the_limit),
-      ONCE(a_source_that_never_starts_is_waited_for_until_the_limit),
-      ONCE(unexpected_responses_do_not_count_as_outage),
-      ONCE(unexpected_responses_about_one_do_not_delay_the_others),
-      ONCE(overdue_job_is_polled_hourly),
-      ONCE(slow_response_is_canceled_at_the_limit),
-      ONCE(slow_response_for_a_case_does_not_block_the_others),
-      ONCE(one_unexpected_case_does_not_delay_the_others),
-      ONCE(each_late_counter_has_its_time),
-      ONCE(status_of_another_source_is_not_used),
-      ONCE(invalid_list_of_cases_is_not_used),
-      ONCE(result_of_another_case_is_not_delivered),
-      ONCE(absent_ids_are_accepted),
-      ONCE(source_of_another_document_is_not_uploaded_to),
-      ONCE(source_may_have_the_id_of_one_of_another_service),
-      ONCE(source_id_with_a_nul_is_rejected),
-      ONCE(fewer_files_than_were_uploaded_are_not_extracted),
-      ONCE(missing_files_do_not_count_as_uploaded),
-      ONCE(files_counted_late_are_waited_for_by_the_schedule),
-      ONCE(uploaded_source_is_polled_first_on_retry),
-      ONCE(missing_source_is_registered_again_on_retry),
-      ONCE(source_without_a_file_is_uploaded_while_its_url_is_valid),
-      ONCE(uploaded_files_may_be_forgotten_on_retry_too),
-      ONCE(what_has_no_file_is_registered_again_when_it_has_expired),
-      ONCE(failed_source_is_started_over_on_retry),
-      ONCE(source_with_a_file_is_not_registered_again),
-      ONCE(source_that_disappears_after_a_poll_requires_the_administrator),
-      ONCE(submission_without_an_upload_is_registered_immediately),
-      ONCE(results_are_fetched_without_the_document),
-      ONCE(missing_document_is_not_registered),
-      ONCE(nothing_is_uploaded_again_without_its_document),
-      ONCE(journal_with_all_uploads_done_continues),
-      ONCE(limit_starts_again_with_an_upload),
-      ONCE(upload_after_the_limit_is_not_polled_hourly),
-      ONCE(earlier_problem_is_no_reason),
-      ONCE(retried_job_is_not_polled_hourly),
-      ONCE(stored_result_is_not_fetched_twice),
-      ONCE(nothing_is_sent_without_a_results_directory),
-      ONCE(result_that_may_not_be_durable_is_not_fetched_twice),
-      ONCE(result_at_the_limit_is_delivered),
-      ONCE(result_over_the_limit_is_not_delivered),
-      ONCE(results_of_a_job_are_limited_together),
-  };
 
-  return cmocka_run_group_tests(tests, NULL, NULL);
+static const struct CMUnitTest sending[] = {
+    ONCE(registration_interrupted_by_a_crash_counts_as_lost),
+    ONCE(a_registration_with_a_truncated_response_counts_as_lost),
+    ONCE(lost_upload_is_checked_before_it_is_repeated),
+    ONCE(complete_source_gets_no_further_uploads),
+    ONCE(resumed_job_polls_before_it_uploads),
+    ONCE(resumed_job_does_not_repeat_a_finished_upload),
+    ONCE(upload_that_makes_progress_is_retried_soon),
+    cmocka_unit_test_setup_teardown(refusals_of_each_file_are_counted,
+                                    open_together, fixture_close),
+    ONCE(expired_url_leads_to_one_reregistration),
+    ONCE(upload_reported_late_is_not_registered_again),
+    ONCE(resumed_job_polls_twice_before_it_registers_again),
+    ONCE(nothing_is_uploaded_to_a_url_about_to_expire),
+    ONCE(storage_that_always_denies_access_holds_the_job),
+    ONCE(storage_that_always_fails_holds_the_job),
+    ONCE(failing_storage_is_not_tried_faster_with_a_new_source),
+    ONCE(url_reported_as_expired_is_not_retried),
+    ONCE(url_is_known_as_expired_after_a_crash),
+    ONCE(source_gone_before_the_upload_is_polled_twice),
+    cmocka_unit_test_setup_teardown(
+        all_files_of_a_group_are_sent_to_the_new_source, open_together,
+        fixture_close),
+};
+
+static const struct CMUnitTest waiting[] = {
+    ONCE(forgotten_files_are_uploaded_again_once),
+    ONCE(files_forgotten_twice_are_waited_for_until_the_limit),
+    ONCE(expired_url_is_not_uploaded_to_again),
+    ONCE(restarted_job_continues_waiting),
+    ONCE(failed_source_is_started_over_three_times),
+    ONCE(conflicts_of_each_source_are_counted),
+    ONCE(source_that_fails_four_times_has_failed),
+    ONCE(missing_uploaded_source_requires_the_administrator),
+    ONCE(missing_source_is_found_missing_after_the_clock_was_set_back),
+    ONCE(source_not_found_once_is_polled_again),
+    ONCE(source_found_between_checks_is_not_gone),
+    ONCE(source_with_conflict_between_checks_is_not_gone),
+    ONCE(case_found_between_checks_is_not_gone),
+    ONCE(missing_case_requires_the_administrator),
+    ONCE(two_cases_not_found_once_are_polled_again),
+};
+
+static const struct CMUnitTest responses[] = {
+    ONCE(implausible_status_changes_nothing),
+    ONCE(unclear_upload_is_polled_until_the_limit),
+    ONCE(a_source_that_never_starts_is_waited_for_until_the_limit),
+    ONCE(unexpected_responses_do_not_count_as_outage),
+    ONCE(unexpected_responses_about_one_do_not_delay_the_others),
+    ONCE(overdue_job_is_polled_hourly),
+    ONCE(slow_response_is_canceled_at_the_limit),
+    ONCE(slow_response_for_a_case_does_not_block_the_others),
+    ONCE(one_unexpected_case_does_not_delay_the_others),
+    ONCE(each_late_counter_has_its_time),
+    ONCE(limit_starts_again_with_an_upload),
+    ONCE(upload_after_the_limit_is_not_polled_hourly),
+    ONCE(earlier_problem_is_no_reason),
+    ONCE(retried_job_is_not_polled_hourly),
+};
+
+static const struct CMUnitTest identity[] = {
+    ONCE(status_of_another_source_is_not_used),
+    ONCE(invalid_list_of_cases_is_not_used),
+    ONCE(result_of_another_case_is_not_delivered),
+    ONCE(absent_ids_are_accepted),
+    ONCE(source_of_another_document_is_not_uploaded_to),
+    ONCE(source_may_have_the_id_of_one_of_another_service),
+    ONCE(source_id_with_a_nul_is_rejected),
+    ONCE(fewer_files_than_were_uploaded_are_not_extracted),
+    ONCE(missing_files_do_not_count_as_uploaded),
+    ONCE(files_counted_late_are_waited_for_by_the_schedule),
+};
+
+static const struct CMUnitTest retrying[] = {
+    ONCE(uploaded_source_is_polled_first_on_retry),
+    ONCE(missing_source_is_registered_again_on_retry),
+    ONCE(source_without_a_file_is_uploaded_while_its_url_is_valid),
+    ONCE(uploaded_files_may_be_forgotten_on_retry_too),
+    ONCE(what_has_no_file_is_registered_again_when_it_has_expired),
+    ONCE(failed_source_is_started_over_on_retry),
+    ONCE(source_with_a_file_is_not_registered_again),
+    ONCE(source_that_disappears_after_a_poll_requires_the_administrator),
+    ONCE(submission_without_an_upload_is_registered_immediately),
+    ONCE(results_are_fetched_without_the_document),
+    ONCE(missing_document_is_not_registered),
+    ONCE(nothing_is_uploaded_again_without_its_document),
+    ONCE(journal_with_all_uploads_done_continues),
+};
+
+static const struct CMUnitTest results[] = {
+    ONCE(stored_result_is_not_fetched_twice),
+    ONCE(nothing_is_sent_without_a_results_directory),
+    ONCE(result_that_may_not_be_durable_is_not_fetched_twice),
+    ONCE(result_at_the_limit_is_delivered),
+    ONCE(result_over_the_limit_is_not_delivered),
+    ONCE(results_of_a_job_are_limited_together),
+};
+
+int main(void)
+{
+  int failed = cmocka_run_group_tests(sending, NULL, NULL);
+
+  failed += cmocka_run_group_tests(waiting, NULL, NULL);
+  failed += cmocka_run_group_tests(responses, NULL, NULL);
+  failed += cmocka_run_group_tests(identity, NULL, NULL);
+  failed += cmocka_run_group_tests(retrying, NULL, NULL);
+  failed += cmocka_run_group_tests(results, NULL, NULL);
+  return failed;
 }
