@@ -101,10 +101,8 @@ static void transfers_see(void *ctx, const struct dx_print_job *listed)
   if (job == NULL || (is_new && (queue == end || was_checked)))
     return;
   if (!is_new && job->phase >= DX_PRINT_CANCELED &&
-      listed->phase >= DX_PRINT_CANCELED) { /* it may be acknowledged */
-    job->seen_at_ms = t->now_ms;
-    return;
-  }
+      listed->phase >= DX_PRINT_CANCELED)
+    return; /* it may be acknowledged */
   if (is_new) {
     job->id = listed->id;
     job->seen_at_ms = listed->time_at_creation * 1000;
@@ -159,7 +157,7 @@ static void transfers_end_look(void *ctx,
 static void transfers_add_queue(void *ctx, const struct dx_queue *from)
 {
   struct transfers *t = ctx;
-  struct our_queue queue, *more;
+  struct our_queue queue = {.name = ""}, *more;
 
   if (!cupsd_is_ours(t->list.cupsd, from->uri, queue.service))
     return;

@@ -97,6 +97,7 @@ unit_programs = \
 	tests/unit/test_stream \
 	tests/unit/test_sweep \
 	tests/unit/test_transfer \
+	tests/unit/test_transfers \
 	tests/unit/test_unpack \
 	tests/unit/test_user
 check_PROGRAMS += $(unit_programs)
@@ -173,6 +174,10 @@ tests_unit_test_stream_CFLAGS = $(AM_CFLAGS) $(QPDF_CFLAGS) $(JPEG_CFLAGS)
 tests_unit_test_stream_LDADD = libdxf.a $(unit_libs) $(QPDF_LIBS) $(JPEG_LIBS) \
 	$(TIFF_LIBS) $(DEFLATE_LIBS) $(ZLIB_LIBS)
 nodist_EXTRA_tests_unit_test_stream_SOURCES = filter/none.cc
+tests_unit_test_transfers_SOURCES = tests/unit/test_transfers.c \
+	daemon/transfers.c
+tests_unit_test_transfers_LDFLAGS = -Wl,--wrap=dx_http_start \
+	-Wl,--wrap=dx_http_cancel
 tests_unit_test_unpack_LDADD = libdxf.a $(unit_libs) $(DEFLATE_LIBS) \
 	$(ZLIB_LIBS)
 tests_unit_test_user_SOURCES = tests/unit/test_user.c $(other_user)
