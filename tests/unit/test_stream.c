@@ -429,12 +429,19 @@ static void page_content(const char *contents, const char *const *streams)
 static void contents_of_a_page_are_joined(void **state)
 {
   static const char *const streams[] = {
-      "q BI /W 2 /H 2 /BPC 8 /CS /Gray ID abcd",       " EI Q", "q (", ") Tj Q",
-      "BI /W 2 /H 2 /BPC 8 /CS /Icc ID abcdefghij EI", NULL};
+      "q BI /W 2 /H 2 /BPC 8 /CS /Gray ID abcd",
+      " EI Q",
+      "q (",
+      ") Tj Q",
+      "BI /W 2 /H 2 /BPC 8 /CS /Icc ID abcdefghij EI",
+      "0 0 1 1 re B",
+      "I",
+      NULL};
   static const struct {
     const char *contents;
     enum dx_reason reason;
   } rows[] = {
+      {"[15 0 R 16 0 R]", DX_REASON_NONE}, /* not "BI" */
       {"10 0 R", DX_REASON_DAMAGED},
       {"[10 0 R]", DX_REASON_DAMAGED},
       {"[10 0 R 11 0 R]", DX_REASON_NONE},
