@@ -60,13 +60,15 @@ static double schedule_time(int64_t not_yet_ms, int64_t done_ms, bool is_first,
 
 /* Corrects the line by a part of the difference between time and prediction, as
  * a normalized LMS filter does; the first differences count more, as in a mean.
- * The difference is limited, so that outliers have little effect. More pages
- * never take less time, nor more than in proportion. */
+ * The difference is limited, so that outliers have little effect, but not among
+ * the first times: if the very first one is an outlier, the others correct it.
+ * More pages never take less time, nor more than in proportion. */
 void dx_poll_learn(struct dx_poll_history *history, int64_t pages,
                    int64_t not_yet_ms, int64_t done_ms)
 {
   bool is_first = history->seen == 0;
-  double limit = is_first ? INFINITY : DX_POLL_DIFFERENCE_MAX;
+  double limit =
+      history->seen < DX_POLL_KNOWN_FROM ? INFINITY : DX_POLL_DIFFERENCE_MAX;
   double part = 1.0 / (double)(history->seen + 1);
   double x = schedule_log((double)pages), offset, predicted, difference, spread;
 
