@@ -10,6 +10,12 @@
 
 #define NOWHERE UINT32_MAX
 
+/* Half of its hash is beside a state's number, because to look at the states
+ * themselves takes longest. */
+struct slot {
+  uint32_t hash, state;
+};
+
 struct edge {
   uint32_t from, to;
 };
@@ -17,7 +23,8 @@ struct edge {
 static struct {
   const struct walk *walk;
   uint8_t *states;
-  uint32_t *parents, *table;
+  uint32_t *parents;
+  struct slot *table;
   uint32_t count, room, table_size, done;
   struct edge *edges;
   size_t edge_count, edge_room;
@@ -39,7 +46,7 @@ static uint8_t *state_at(uint32_t i)
   return w.states + (size_t)i * w.walk->state_bytes;
 }
 
-static uint32_t slot_of(const uint8_t *p)
+static uint64_t hash_of(const uint8_t *p)
 {
   uint64_t h = UINT64_C(14695981039346656037), part;
   size_t i, bytes;
@@ -51,12 +58,28 @@ static uint32_t slot_of(const uint8_t *p)
     h = (h ^ part) * UINT64_C(0x9e3779b97f4a7c15);
     h ^= h >> 32;
   }
-  return (uint32_t)h & (w.table_size - 1);
+  return h;
+}
+
+/* The slot with this state, or a free one. */
+static struct slot *slot_of(const uint8_t *state, uint64_t hash)
+{
+  uint32_t at = (uint32_t)hash;
+
+  for (;; at++) {
+    struct slot *slot = &w.table[at & (w.table_size - 1)];
+
+    if (slot->state == NOWHERE ||
+        (slot->hash == hash >> 32 &&
+         memcmp(state_at(slot->state), state, w.walk->state_bytes) == 0))
+      return slot;
+  }
 }
 
 static void make_room(void)
 {
-  uint32_t i, at;
+  uint64_t hash;
+  uint32_t i;
 
   if (w.count < w.room)
     return;
@@ -67,28 +90,24 @@ static void make_room(void)
   w.table = grow(w.table, (size_t)w.table_size * sizeof(*w.table));
   memset(w.table, 0xff, (size_t)w.table_size * sizeof(*w.table));
   for (i = 0; i < w.count; i++) {
-    at = slot_of(state_at(i));
-    while (w.table[at] != NOWHERE)
-      at = (at + 1) & (w.table_size - 1);
-    w.table[at] = i;
+    hash = hash_of(state_at(i));
+    *slot_of(state_at(i), hash) = (struct slot){(uint32_t)(hash >> 32), i};
   }
 }
 
 static uint32_t find_or_add(const void *state)
 {
-  uint32_t at;
+  uint64_t hash = hash_of(state);
+  struct slot *slot;
 
   make_room();
-  at = slot_of(state);
-  while (w.table[at] != NOWHERE) {
-    if (memcmp(state_at(w.table[at]), state, w.walk->state_bytes) == 0)
-      return w.table[at];
-    at = (at + 1) & (w.table_size - 1);
+  slot = slot_of(state, hash);
+  if (slot->state == NOWHERE) {
+    memcpy(state_at(w.count), state, w.walk->state_bytes);
+    w.parents[w.count] = w.done;
+    *slot = (struct slot){(uint32_t)(hash >> 32), w.count++};
   }
-  memcpy(state_at(w.count), state, w.walk->state_bytes);
-  w.parents[w.count] = w.done;
-  w.table[at] = w.count;
-  return w.count++;
+  return slot->state;
 }
 
 void walk_reach(const void *state)
