@@ -241,17 +241,21 @@ run_tasks() # N NAME OF THE LIST
   at_once "$1" < "$work/tasks"
 }
 
+# git copies the tree.
 # shellcheck disable=SC2086
-installed_or_end $build_packages $run_packages $test_packages
+installed_or_end $build_packages git
 
 echo "== building ($SECONDS s)"
 copy_tree "$work/src"
 cd "$work/src" || exit 1
-# Both at once, because configure uses only one processor. The second takes long,
-# and needs nothing of the first.
 task build $limit_s bash tests/build/build.sh "$work/build" &
 one=$!
-task tests/build/distcheck.sh $limit_s bash tests/build/distcheck.sh &
+# Installing and configure use one processor each.
+# shellcheck disable=SC2086
+installed_or_end $run_packages $test_packages
+# It takes long and needs nothing of the build. With a low priority, it gets what
+# the tests leave that mostly wait, until the end.
+task tests/build/distcheck.sh $limit_s nice bash tests/build/distcheck.sh &
 wait "$one" || end # without it the rest makes no sense
 
 echo "== testing ($SECONDS s)"

@@ -71,7 +71,8 @@ install_missing() # PACKAGE...: false, with the reason, if it cannot
   fi
   echo "Installing$missing"
   no_service_start && policy=1
-  as_root apt-get -q update > /dev/null
+  [ -n "${apt_is_updated-}" ] ||
+    { as_root apt-get -q update > /dev/null && apt_is_updated=1; }
   # shellcheck disable=SC2086
   as_root env DEBIAN_FRONTEND=noninteractive \
     apt-get -qq install -y --no-install-recommends $missing > /dev/null
