@@ -202,7 +202,8 @@ class Patients(Test):
     def test_date_of_birth_is_a_date_in_the_documented_form(self):
         for text, date in (
                 ('3/7/1984', '1984-03-07'), ('12/31/1999', '1999-12-31'),
-                ('2/29/2000', '2000-02-29'), ('1/15/2027', '2027-01-15')):
+                ('2/29/2000', '2000-02-29'), ('1/15/2027', '2027-01-15'),
+                ('1/1/1850', '1850-01-01')):
             one = self.one(**self.patient_fields(patient_dob=text))
             self.assertEqual(one.of('Patient')[0]['birthDate'], date)
         for text in ('"2/30/2020"', '"2/29/1900"', '"13/1/2020"', '"1/1/0001"',
@@ -360,6 +361,8 @@ class Measurements(Test):
         self.assertEqual(low_and_high('{"min": 1}'), ({'low': one}, '>1', []))
         self.assertEqual(low_and_high('{"min": null, "max": 2.0}'),
                          ({'high': two}, '<2.0', []))
+        self.assertEqual(low_and_high('{"min": 1, "max": 1}'),
+                         ({'low': one, 'high': one}, '1-1', []))
         self.assertEqual(low_and_high('{"min": 2.0, "max": 1}'),
                          ({'text': '2.0-1'}, '2.0-1', []))
         self.assertEqual(low_and_high('{"min": 1, "max": 1e400}'),
