@@ -328,7 +328,7 @@ struct attend {
   struct dx_err *err;               /* of the request */
   int percent;                      /* last printed */
   char sentence[DX_SENTENCE_BYTES]; /* last printed */
-  int64_t lost_ms;                  /* connection lost since; 0: connected */
+  int64_t lost_ms;                  /* when the connection was lost; 0: never */
   bool is_over, has_ended;          /* the command stops waiting; the job */
 };
 
@@ -364,7 +364,6 @@ static enum dx_code attend_handle(void *ctx, const struct dx_message *message)
   struct dx_note note;
   bool is_here;
 
-  a->lost_ms = 0;
   a->has_ended = message->verb == DX_VERB_END;
   a->is_over = a->has_ended || message->verb == DX_VERB_ERROR;
   if (message->verb != DX_VERB_NOTE)
@@ -426,7 +425,7 @@ static enum dx_code attend_job(struct cli *cli, const struct dx_job *job,
   do { /* docextractd may be restarted at any time */
     code = cli_request(cli, -1, attend_handle, &a, err, "attend %s %s",
                        job->key, job->print.run);
-    if (code == DX_E_NOT_YET && a.lost_ms == 0)
+    if (code == DX_E_NOT_YET) /* it was connected until now */
       a.lost_ms = dx_monotonic_ms();
   } while (!a.is_over && a.lost_ms != 0 &&
            dx_monotonic_ms() - a.lost_ms < LOST_MS && cli_stop_wait(AGAIN_MS));

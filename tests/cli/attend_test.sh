@@ -96,6 +96,15 @@ end_play
 is 'submit: a docextractd that is started again is attended again' \
   "$rc $(sort -u "$dir/played" | wc -l) $(wc -l < "$dir/played")" '0 1 2'
 
+# The command gives up after 10 s without docextractd, and tries once a second.
+new_spool
+play "greet docextractd 1 1.0 service\n\n$(
+  yes '? attend' | head -n 11 | sed G)\n\n? attend\n> end OK success"
+dx submit "$dir/a.pdf"
+end_play
+is 'submit: also if that happens again and again' \
+  "$rc $(sort -u "$dir/played" | wc -l) $(wc -l < "$dir/played")" '0 1 12'
+
 new_spool
 play "? attend\n$(note waiting OK 0)\nhold"
 : > "$dir/out"
