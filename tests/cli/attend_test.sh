@@ -27,7 +27,7 @@ end_play()
   wait "$playing"
   playing=
 }
-stop_play() { kill -KILL "$playing" && wait "$playing" 2> "$dir/null"; playing=; }
+stop_play() { { kill -KILL "$playing"; wait "$playing"; } 2> "$dir/null"; playing=; }
 clear_play() { [ -z "$playing" ] || kill -KILL "$playing"; }
 trap 'finish clear_play' EXIT
 
