@@ -123,9 +123,9 @@ enum dx_code cli_service(const struct cli *cli,
 
 /*
  * Permanently changes a root process to the owner of the spool directory.
- * Changes nothing for the owner; E_ACCESS for all others, and if the owner is
- * not the user that backends run as: dx_user(), or the one of cups-files.conf,
- * if the caller may read that.
+ * Changes nothing for the owner; E_ACCESS for all others. E_ACCESS, or E_IO for
+ * the owner, if the owner is not the user that backends run as: dx_user(), or
+ * the one of cups-files.conf, if the caller may read that.
  */
 enum dx_code cli_become_owner(const struct cli *cli,
                               struct dx_err *err) DX_MUST_USE;

@@ -174,7 +174,8 @@ enum dx_code cli_become_owner(const struct cli *cli, struct dx_err *err)
   dx_user_name_of(st.st_uid, owner);
   entry = backends != NULL ? getpwnam(backends) : NULL;
   if (backends != NULL && (entry == NULL || entry->pw_uid != st.st_uid))
-    return dx_fail(err, DX_E_ACCESS, 0,
+    /* With E_ACCESS, a command asks docextractd instead. */
+    return dx_fail(err, st.st_uid == geteuid() ? DX_E_IO : DX_E_ACCESS, 0,
                    "SpoolDir '%s' belongs to '%s', but backends run as '%s'; "
                    "fix it with: chown -R %s: '%s'",
                    spool_dir, owner, backends, backends, spool_dir);
