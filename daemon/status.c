@@ -104,12 +104,11 @@ static enum dx_code put_job(void *ctx, enum dx_spool_part part, const char *key)
   const struct session *session = ctx;
   struct dx_spool *spool = &session->server->spool;
   struct dx_job *job = NULL;
-  int64_t age_ms = 0;
+  int64_t age_ms = INT64_MAX; /* not finished, or it was moved */
 
   if (part == DX_SPOOL_FINISHED)
     age_ms = dx_spool_finished_ms(spool, key);
-  if ((age_ms > session->max_age_ms &&
-       age_ms != INT64_MAX) || /* it was moved */
+  if ((age_ms > session->max_age_ms && age_ms != INT64_MAX) ||
       dx_spool_load(spool, key, &job, NULL) != DX_OK)
     return DX_OK;
   if (may_see(session, job) && dx_job_ended_at(job) >= session->since_ms)
@@ -340,7 +339,10 @@ static _Noreturn void serve_client(struct session *session,
   const struct timeval limit = {.tv_sec = DX_STATUS_REPLY_MS / 1000};
   static enum dx_code (*const responses[])(
       struct session *, const struct dx_message *,
-      struct dx_err *) = {put_jobs, put_result, watch, put_metrics};
+      struct dx_err *) = {[DX_VERB_JOBS] = put_jobs,
+                          [DX_VERB_SHOW] = put_result,
+                          [DX_VERB_WATCH] = watch,
+                          [DX_VERB_METRICS] = put_metrics};
   struct server *server = session->server;
   struct dx_message request;
   struct dx_err err;
@@ -361,7 +363,7 @@ static _Noreturn void serve_client(struct session *session,
     code = read_request(session, &request, &err);
   (void)alarm(0);
   if (code == DX_OK)
-    code = responses[request.verb - DX_VERB_JOBS](session, &request, &err);
+    code = responses[request.verb](session, &request, &err);
   if (code != DX_OK)
     put_line(session, dx_status_error_line(&err));
   _exit(0);

@@ -13,7 +13,7 @@ ask=$top/tests/cli/ask
 if [ "$(id -u)" = 0 ]; then
   ann=games bob=man
 else
-  ann=$(id -un) bob=somebody-else
+  ann=$(id -un) bob=other-user
 fi
 
 # docextractd watches the directory of the configuration.
@@ -299,6 +299,15 @@ watch_as "$ann" "$(jq -r '.submissions[0].delivered_at' \
 is_told() { grep -q "$key" "$dir/watched"; }
 check 'watch: what ended at that time' until_true is_told
 end_watch
+failed_job_of "$ann"
+start_serving
+from=$(($(date +%s) + 3))
+watch_as "$ann" "$(date -u -d "@$from" +%FT%TZ)"
+has_begun() { [ "$(date +%s)" -gt "$from" ]; }
+until_true has_begun
+dx retry "$key"
+check 'watch: what ends after a time that is still to come' until_true is_told
+end_watch
 
 # --- the words -------------------------------------------------------------
 
@@ -466,7 +475,7 @@ is 'hostile: no request at all' "$(as "$ann" "$ask" "$STATUS_SOCKET" '\n' | wc -
 for _ in {1..50}; do # gone before the response is made
   as "$ann" timeout 0.01 "$ask" "$STATUS_SOCKET" 'jobs all\n' > "$dir/null"
 done
-is 'hostile: nobody waits for a response' "$(ask "$ann" jobs | tail -n 1)" \
+is 'hostile: no client waits for a response' "$(ask "$ann" jobs | tail -n 1)" \
   '{"end":true}'
 
 check 'hostile: a request has to arrive in time' until_true is_gone "$slow"
