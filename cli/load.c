@@ -115,15 +115,15 @@ bool cli_read_cupsd(const struct cli *cli, const char *name,
 
   if (real != NULL && asprintf(&path, "%s/%s", dirname(real), name) > 0)
     file = cupsFileOpen(path, "r");
-  while (file != NULL &&
-         cupsFileGetConf(file, line, sizeof(line), &value, &number) != NULL)
-    if (value != NULL)
-      each(ctx, line, value);
-  if (file != NULL)
-    (void)cupsFileClose(file);
   free(path);
   free(real);
-  return file != NULL;
+  if (file == NULL)
+    return false;
+  while (cupsFileGetConf(file, line, sizeof(line), &value, &number) != NULL)
+    if (value != NULL)
+      each(ctx, line, value);
+  (void)cupsFileClose(file);
+  return true;
 }
 
 static void load_read_user(void *ctx, const char *name, const char *value)
