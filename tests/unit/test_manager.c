@@ -285,6 +285,23 @@ static struct managed *take(const char *key, bool is_printed)
   return managed;
 }
 
+/* Each document has a source in a section. */
+static void register_sources(struct managed *managed)
+{
+  size_t i;
+
+  for (i = 0; i < 2; i++) {
+    struct dx_submission *sub = &managed->job->submissions[i];
+
+    if (sub->source_id != NULL)
+      continue;
+    sub->source_id = strdup("S");
+    assert_int_equal(dx_submission_set_place(sub, "default",
+                                             "https://a.example", NULL, &err),
+                     DX_OK);
+  }
+}
+
 /* Its documents have this state. */
 static void set_states(struct managed *managed, enum dx_state first,
                        enum dx_state second)
@@ -294,13 +311,9 @@ static void set_states(struct managed *managed, enum dx_state first,
 
   subs[0].state = first;
   subs[1].state = second;
+  if (first == DX_ST_EXTRACTED)
+    register_sources(managed);
   for (i = 0; i < 2; i++) {
-    if (subs[i].source_id == NULL && first == DX_ST_EXTRACTED) {
-      subs[i].source_id = strdup("S");
-      assert_int_equal(dx_submission_set_place(&subs[i], "default",
-                                               "https://a.example", NULL, &err),
-                       DX_OK);
-    }
     subs[i].failed_at = dx_state_is_final(subs[i].state) ? now_ms : 0;
     subs[i].code = subs[i].state == DX_ST_FAILED ? DX_E_REFUSED : DX_OK;
   }
@@ -708,15 +721,8 @@ static void retry_moves_only_what_is_not_settled(void **state)
 {
   struct managed *managed = take(KEY, false);
   struct dx_submission *subs = managed->job->submissions;
-  size_t i;
 
   (void)state;
-  for (i = 0; i < 2; i++) {
-    subs[i].source_id = strdup("S");
-    assert_int_equal(dx_submission_set_place(&subs[i], "default",
-                                             "https://a.example", NULL, &err),
-                     DX_OK);
-  }
   set_states(managed, DX_ST_EXTRACTED, DX_ST_UPLOADED);
   say(dial(), "retry " KEY " other");
   check_heard(&dialed[0].client, "done Retrying job " KEY);
@@ -733,11 +739,8 @@ static void retried_job_is_saved_and_new(void **state)
   size_t i;
 
   (void)state;
+  register_sources(managed);
   for (i = 0; i < 2; i++) {
-    subs[i].source_id = strdup("S");
-    assert_int_equal(dx_submission_set_place(&subs[i], "default",
-                                             "https://a.example", NULL, &err),
-                     DX_OK);
     subs[i].files[0].put = DX_PUT_DONE;
     dx_document_file(i, file);
     assert_int_equal(unlinkat(managed->job->dirfd, file, 0), 0);
