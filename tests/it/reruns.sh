@@ -46,25 +46,26 @@ reload() # after the configuration was written
   until_true eval '[ "$(grep -c "^ready$" "$dir/daemon.new")" -gt '"$before ]"
 }
 
-# The backend meets a failure on disk, whichever run it is.
+# The backend meets a failure on disk, whichever run it is, until it is repaired.
+# What cupsd runs stays the same: a shell that was just started would read
+# whatever is there then.
 fail_backend() # PLAN OF preload.c
 {
   local to=$cups/bin/backend
+  echo "$1" > "$dir/plan"
+  [ ! -e "$dir/real" ] || return 0
   mkdir -p "$dir/real"
   mv "$to/docextract" "$dir/real/"
   cat > "$to/docextract" << END
 #!/bin/sh
-LD_PRELOAD=$preload DX_WALK='$1' DX_WALK_LOG=$dir/run/walk \
-  exec $dir/real/docextract "\$@"
+if read -r plan < $dir/plan; then
+  export LD_PRELOAD=$preload DX_WALK="\$plan" DX_WALK_LOG=$dir/run/walk
+fi
+exec $dir/real/docextract "\$@"
 END
   chmod 755 "$to/docextract"
 }
-# The real one stays where it is: the script may be about to run it.
-repair_backend()
-{
-  cp -p "$dir/real/docextract" "$cups/bin/backend.new"
-  mv "$cups/bin/backend.new" "$cups/bin/backend/docextract"
-}
+repair_backend() { : > "$dir/plan"; }
 has_failed() { grep -qsx failed "$dir/run/walk"; }
 has_ended() # CUPS JOB ID, N: N backends of it have exited; none was killed
 {
