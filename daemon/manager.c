@@ -413,20 +413,26 @@ void manager_expire(void *ctx, struct dx_job *job)
     (void)manager_drive(manager, managed);
 }
 
-/* For a job that has failed, and whose print job CUPS holds: permit.c asks only
- * about jobs in progress. */
+/* permit.c asks only about the current print job of a job in progress. */
 static void on_canceled(void *ctx, const char *key)
 {
   struct manager *manager = ctx;
   struct managed *managed = manager_find(manager, key);
   struct dx_err err;
 
-  if ((managed != NULL && !managed->job->ended) ||
-      manager_borrow(manager, key, &managed, &err) != DX_OK)
+  if (managed != NULL && !managed->job->ended) {
+    (void)dx_job_cancel_other_print(managed->job, key);
     return;
-  if (!dx_job_is_finished(managed->job) &&
-      strcmp(managed->job->print.key, key) == 0)
-    permit_learn(managed, DX_ANSWER_CANCELED);
+  }
+  if (manager_borrow(manager, key, &managed, &err) != DX_OK)
+    return;
+  if (!dx_job_is_finished(managed->job)) {
+    if (strcmp(managed->job->print.key, key) == 0)
+      permit_learn(managed, DX_ANSWER_CANCELED);
+    else if (dx_job_cancel_other_print(managed->job, key) &&
+             dx_job_save(managed->job, &err) != DX_OK)
+      dx_log(DX_LOG_WARNING, "job %s: %s", managed->job->key, err.text);
+  }
   (void)manager_drive(manager, managed);
 }
 

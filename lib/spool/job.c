@@ -223,6 +223,17 @@ enum dx_code dx_job_begin_print(struct dx_job *job, const char *key,
   return DX_OK;
 }
 
+bool dx_job_cancel_other_print(struct dx_job *job, const char *key)
+{
+  size_t i = place_of_print(job, key);
+
+  if (i == job->other_count)
+    return false;
+  job->others[i].print.final = DX_FINAL_CANCELED;
+  job->dirty = true;
+  return true;
+}
+
 bool dx_job_next_print(struct dx_job *job)
 {
   size_t i = job->other_count;

@@ -190,6 +190,10 @@ bool dx_job_has_print(const struct dx_job *job, const char *key);
 enum dx_code dx_job_begin_print(struct dx_job *job, const char *key,
                                 struct dx_err *err) DX_MUST_USE;
 
+/* Another print job, with this key, was canceled. False if it is none of the
+ * others. */
+bool dx_job_cancel_other_print(struct dx_job *job, const char *key);
+
 /* The current print job was canceled: makes the newest other one that was not
  * the current one. False if all were canceled. */
 bool dx_job_next_print(struct dx_job *job);

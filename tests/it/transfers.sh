@@ -135,6 +135,22 @@ check "$t: so is its job" until_true is_canceled "${held[3]}"
 is "$t: its documents are removed" "$(files_of "${held[3]}")" 'job.json '
 is "$t: nothing is sent" "$(calls create)" 5
 
+t='a held print job that was sent twice is canceled'
+faults 'create * status 422'
+for key in first second; do
+  print -U ann -d chart -o job-uuid=urn:uuid:6d8b4ae2-7c34-4f4e-8f0a-2f4f0f5a1c12 \
+    "$dir/a.pdf"
+  job_ends "$t: the $key one is held" "$job" pending-held
+  read -r "$key" <<< "$job"
+done
+# shellcheck disable=SC2154 # first, second
+cancel "chart-$first"
+before=$(looks)
+until_true looked_again "$before" || not_ok "$t: docextractd looks again"
+is "$t: the second one still counts" "$(state_of "$second")" failed
+cancel "chart-$second"
+check "$t: then the job is canceled" until_true is_canceled "$second"
+
 t='a record that cannot be read'
 faults 'source * word processing'
 polls=$(calls source)

@@ -528,27 +528,50 @@ static void only_that_run_is_refused(void **state)
 
 /* ---- canceling in CUPS ---- */
 
-/* A client has sent the print job twice, and CUPS holds both. */
-static void earlier_print_job_cancels_nothing(void **state)
+/* A client has sent the print job twice: first as KEY_2, then as KEY. */
+static struct managed *take_sent_again(void)
 {
   struct managed *managed = take(KEY, true);
-  struct dx_job *job;
 
-  (void)state;
   free(managed->job->others);
   managed->job->others = calloc(1, sizeof(*managed->job->others));
   managed->job->other_count = 1;
   (void)strcpy(managed->job->others[0].print.key, KEY_2);
-  set_states(managed, DX_ST_FAILED, DX_ST_FAILED);
   assert_int_equal(dx_spool_add_aliases(&spool, managed->job, &err), DX_OK);
   assert_int_equal(symlinkat(KEY, spool.dirfd, "aliases/" KEY_2), 0);
+  return managed;
+}
+
+/* CUPS holds both. */
+static void failed_job_is_canceled_when_both_print_jobs_are(void **state)
+{
+  struct dx_job *job;
+
+  (void)state;
+  set_states(take_sent_again(), DX_ST_FAILED, DX_ST_FAILED);
   turn();
   manager.transfers.canceled(&manager, KEY_2);
-  turn();
+  assert_null(manager_find(&manager, KEY)); /* its end is not reported again */
   job = load(KEY);
   assert_string_equal(job->print.key, KEY);
   assert_int_equal(job->print.final, DX_FINAL_NONE);
   dx_job_free(&job);
+  manager.transfers.canceled(&manager, KEY);
+  turn();
+  assert_int_equal(stored_state(KEY), DX_ST_CANCELED);
+}
+
+/* CUPS may have removed the earlier one from its history since. */
+static void job_is_canceled_when_both_print_jobs_are(void **state)
+{
+  struct managed *managed = take_sent_again();
+
+  (void)state;
+  manager.transfers.canceled(&manager, KEY_2);
+  assert_int_equal(managed->job->print.final, DX_FINAL_NONE);
+  permit_learn(managed, DX_ANSWER_CANCELED);
+  turn();
+  assert_int_equal(stored_state(KEY), DX_ST_CANCELED);
 }
 
 static void failed_job_is_canceled_with_its_print_job(void **state)
@@ -811,7 +834,8 @@ int main(void)
       MANAGED(receipt_waits_for_a_call_of_its_job),
       MANAGED(nothing_is_sent_before_the_pick_up_is_durable),
       MANAGED(only_that_run_is_refused),
-      MANAGED(earlier_print_job_cancels_nothing),
+      MANAGED(failed_job_is_canceled_when_both_print_jobs_are),
+      MANAGED(job_is_canceled_when_both_print_jobs_are),
       MANAGED(failed_job_is_canceled_with_its_print_job),
       MANAGED(failures_are_those_of_the_queue),
       MANAGED(receipts_are_looked_for_when_a_backend_is_gone),
