@@ -53,11 +53,12 @@ typedef uint64_t drawn_roles;
 _Static_assert(2 * KINDS <= 64, "a bit for each role");
 
 /*
- * The keys of ISO 32000-2 that change how a page looks, and /ActualText, which
- * changes its text. All others are removed: annotations and the form (flatten.c
- * has drawn them on the page), actions, destinations, bookmarks, /Names with
- * its scripts and attached files, /Info and /Metadata, tags, /PieceInfo,
- * /Thumb, external streams (/F), alternate images, /OPI, /Ref.
+ * The keys of ISO 32000-2 that change how a page looks, with the abbreviations
+ * that viewers accept in all images, and /ActualText, which changes its text.
+ * All others are removed: annotations and the form (flatten.c has drawn them on
+ * the page), actions, destinations, bookmarks, /Names with its scripts and
+ * attached files, /Info and /Metadata, tags, /PieceInfo, /Thumb, external
+ * streams (/F), alternate images, /OPI, /Ref.
  */
 static const struct rule {
   enum kind kind;    /* of the dictionary */
@@ -66,7 +67,7 @@ static const struct rule {
 } drawn_rules[] = {
     {ANY, ONE(PLAIN), "Type"},
     {ANY_STREAM, ONE(PLAIN), "Length Filter"},
-    {ANY_STREAM, ONE(PARAMETERS), "DecodeParms"},
+    {ANY_STREAM, ONE(PARAMETERS), "DecodeParms DP"},
     {TRAILER, ONE(PLAIN), "Size"},
     {TRAILER, ONE(CATALOG), "Root"},
     {CATALOG, ONE(PLAIN), "Version"},
@@ -89,8 +90,8 @@ static const struct rule {
     {RESOURCES, EACH(LAYER), "Properties"},
     {DRAWN, ONE(PLAIN),
      "Subtype Name Width Height BitsPerComponent Intent ImageMask Decode "
-     "Interpolate SMaskInData Matte FormType BBox Matrix"},
-    {DRAWN, ONE(COLOR), "ColorSpace"},
+     "Interpolate SMaskInData Matte FormType BBox Matrix W H BPC IM D I"},
+    {DRAWN, ONE(COLOR), "ColorSpace CS"},
     {DRAWN, ONE(DRAWN), "Mask SMask"},
     {DRAWN, ONE(RESOURCES), "Resources"},
     {DRAWN, ONE(GROUP), "Group"},

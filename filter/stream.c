@@ -389,6 +389,7 @@ static bool image_clean(struct stored *s, const unsigned char *bytes,
   qpdf_oh_replace_key(pdf, dict, "/Filter",
                       qpdf_oh_new_name(pdf, s->codec->name));
   qpdf_oh_replace_or_remove_key(pdf, dict, "/DecodeParms", s->parms);
+  qpdf_oh_remove_key(pdf, dict, "/DP");
   return true;
 }
 

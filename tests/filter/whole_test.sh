@@ -456,6 +456,25 @@ damaged 'also if it is packed' 'an image ends early'
 stored "$(cat "$dir/pixels")" > "$dir/f"
 draws_image "$gray/Filter/FlateDecode" "$dir/f"
 arrives 'an image that has all of its bytes, but no end' "$dir/d.pdf"
+# Only inline images should have abbreviations, but viewers accept them anywhere.
+fold -w 30 "$dir/pixels" | sed 's/^/\x01/' | tr -d '\n' | flate > "$dir/f"
+draws_image '/Type/XObject/Subtype/Image/W 30/H 30/BPC 8/CS/G/D[1 0]/I true
+  /Filter/Fl/DP<</Predictor 15/Columns 30>>' "$dir/f"
+arrives 'an image with abbreviations' "$dir/d.pdf"
+jbig2='/Type/XObject/Subtype/Image/Width 32/Height 32/BitsPerComponent 1
+  /ColorSpace/DeviceGray/Filter[/ASCIIHexDecode/JBIG2Decode]'
+# A page, and a halftone region of two patterns.
+printf '%s' 00000001300001000000130000002000000020000000000000000000000000000002 \
+  172000010000002c0000002000000020000000000000000000010000000400000004000000 \
+  '00000000000800000026bffe002002>' > "$dir/halftone"
+echo '000000001000000000000e010808000000013317fff0010010>' > "$dir/patterns"
+{
+  object 8 "$jbig2/DecodeParms[null<</JBIG2Globals 9 0 R>>]" "$dir/halftone"
+  object 9 /Filter/ASCIIHexDecode "$dir/patterns"
+} | draws '/XObject<</X 8 0 R>>'
+arrives 'an image with shared JBIG2 segments' "$dir/d.pdf"
+draws_image "$jbig2" "$dir/halftone"
+damaged 'one without them' 'a part of its image is missing'
 printf '\xff' > "$dir/f" # 8 rows
 draws_image "$image/ImageMask true/BitsPerComponent 1/Filter/CCITTFaxDecode
   /DecodeParms<</K -1/Columns 30>>" "$dir/f"
@@ -479,6 +498,13 @@ for name in scan longer; do
   is "a JPEG by itself: $name" "$(judged "$dir/$name.jpg") $(
     cmp "$dir/body" "$scan")" 'document 1 0 '
 done
+flate < "$scan" > "$dir/f"
+draws_image "$rgb/Width 75/Height 100/Filter[/Fl/DCT]
+  /DP[null<</ColorTransform 0>>]" "$dir/f"
+arrives 'a packed JPEG' "$dir/d.pdf"
+is 'its parameters are those of the JPEG' \
+  "$(qpdf --qdf "$dir/body" - | grep -aA 2 -E '/D(P|ecodeParms)' | xargs)" \
+  '/DecodeParms << /ColorTransform 0 >>'
 while IFS='|' read -r name what why; do
   draws_image "$dct" "$dir/$name.jpg"
   damaged "a JPEG $what" "$why"
