@@ -267,13 +267,11 @@ static void drawn_reach(struct drawn *d, const struct qpdf_entry *object,
 static uint64_t drawn_entry(void *work, const struct qpdf_entry *entry)
 {
   struct drawn *d = work;
-  drawn_roles allowed = entry->roles, needed = drawn_needed, roles = 0;
+  drawn_roles allowed = entry->roles, roles = 0;
 
   if (entry->key != NULL)
     allowed = drawn_roles_at(allowed, entry->in_stream, entry->key);
-  else
-    needed |= drawn_needed << 1;
-  if (entry->is_lost && (allowed & needed) != 0)
+  if (entry->is_lost && (allowed & (drawn_needed | drawn_needed << 1)) != 0)
     drawn_fail(d, DX_REASON_DAMAGED, "a part of it is missing");
   if (!entry->is_lost)
     roles = drawn_roles_of(allowed, entry);

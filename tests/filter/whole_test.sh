@@ -394,6 +394,8 @@ while IFS='|' read -r what resources entries; do
   object 8 "$entries" "$dir/pixels" | draws "$resources"
   damaged "$what is a reference to nothing" 'a part of it is missing'
 done << END
+the list of images and forms|/XObject 99 0 R|
+an item of it|/XObject[99 0 R]|
 an image or form|/XObject<</X 99 0 R>>|
 a font|/Font<</X 99 0 R>>|
 a pattern|/Pattern<</X 99 0 R>>|
