@@ -701,7 +701,6 @@ static void flat_page(struct flat *s)
   flat_renew(s);
   count = flat_length(s, flat_key(s, s->dict, "/Annots"));
   s->resources = 0;
-  s->names = 0;
   for (i = 0; i < count && flat_go_on(s, WORK_ANNOTATION); i++) {
     flat_annotation(
         s, qpdf_oh_get_array_item(s->pdf, flat_key(s, s->dict, "/Annots"), i));

@@ -252,7 +252,7 @@ static gboolean watch_on_readable(GIOChannel *lines, GIOCondition condition,
     g_free(text);
   }
   /* If the desktop shows no notifications now, the ends are requested again. */
-  if (are_shown && status == G_IO_STATUS_AGAIN) {
+  if (status == G_IO_STATUS_AGAIN) {
     shown_save(&n->shown);
     return G_SOURCE_CONTINUE;
   }

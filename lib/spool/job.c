@@ -259,7 +259,6 @@ static void enter(struct dx_submission *sub, enum dx_state from)
 
   sub->verify =
       was_final && !dx_state_is_final(sub->state) && sub->state != DX_ST_STORED;
-  sub->delivered_at = 0;
   sub->failed_at = 0;
   if (sub->state == DX_ST_STORED || sub->verify) { /* a retry */
     sub->put_again = false;
@@ -355,17 +354,20 @@ void dx_submission_call_hook(struct dx_submission *sub)
   sub->job->dirty = true;
 }
 
-bool dx_submission_needs_verify(const struct dx_submission *sub)
+bool dx_submission_is_put(const struct dx_submission *sub)
 {
   size_t i;
 
-  if ((sub->state != DX_ST_FAILED && sub->state != DX_ST_EXPIRED) ||
-      sub->code == DX_E_CANCELED || sub->source_id == NULL)
-    return false;
   for (i = 0; i < sub->file_count; i++)
     if (sub->files[i].put != DX_PUT_NONE)
       return true;
   return false;
+}
+
+bool dx_submission_needs_verify(const struct dx_submission *sub)
+{
+  return (sub->state == DX_ST_FAILED || sub->state == DX_ST_EXPIRED) &&
+         sub->source_id != NULL && dx_submission_is_put(sub);
 }
 
 const char *dx_submission_section(const struct dx_submission *sub)

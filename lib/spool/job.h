@@ -206,6 +206,8 @@ bool dx_job_next_print(struct dx_job *job);
 enum dx_code dx_submission_apply(struct dx_submission *sub, enum dx_event event,
                                  struct dx_err *err) DX_MUST_USE;
 
+/* True if bytes of it may have reached its source. */
+bool dx_submission_is_put(const struct dx_submission *sub);
 /* True if it failed or expired after bytes may have reached its source: the
  * source is then polled before anything is sent again. Not if a user canceled
  * it. */

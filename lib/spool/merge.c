@@ -74,16 +74,6 @@ static bool has_same_places(const struct dx_submission *a,
   return true;
 }
 
-static bool is_uploaded(const struct dx_submission *sub)
-{
-  size_t i;
-
-  for (i = 0; i < sub->file_count; i++)
-    if (sub->files[i].put != DX_PUT_NONE)
-      return true;
-  return sub->state != DX_ST_REGISTERED && dx_state_is_sent(sub->state);
-}
-
 /* A document that is missing now is not a difference: it came before. */
 static bool has_same_content(const struct dx_job *old,
                              const struct dx_job *fresh,
@@ -124,7 +114,7 @@ static struct dx_merge_facts facts_of(const struct dx_job *old,
     return facts;
   facts.state = before->state;
   facts.verify = dx_submission_needs_verify(before);
-  facts.uploaded = is_uploaded(before);
+  facts.uploaded = dx_submission_is_put(before);
   facts.same_places = now != NULL && has_same_places(before, now);
   facts.same_content = facts.same_places && has_same_content(old, fresh, now);
   return facts;

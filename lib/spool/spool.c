@@ -578,8 +578,7 @@ int dx_spool_hold_lock(struct dx_spool *spool, struct dx_err *err)
   if (fcntl(fd, F_SETLK, &lock) == 0) {
     dx_temp_sweep(spool->history_dirfd, 0);
     /* For dx_spool_language(); without it, messages are in English. */
-    if (ftruncate(fd, 0) == 0)
-      (void)dprintf(fd, "%s\n", dx_language_word(dx_language_of_user()));
+    (void)dprintf(fd, "%s\n", dx_language_word(dx_language_of_user()));
     /* The previous process may have ended before a pick-up was durable. Later
      * steps rely on it: uploads, and completing the print job. */
     if (dx_fs_sync_parent(spool->dirfd, "jobs/.", err) == DX_OK)
@@ -703,7 +702,7 @@ enum dx_code dx_spool_count_failures(struct dx_spool *spool, const char *queue,
       job->seen = true;
       if (marks)
         code = dx_job_save(job, err);
-      *ret_count += code == DX_OK;
+      ++*ret_count;
     }
     dx_job_free(&job);
   }
