@@ -592,6 +592,31 @@ static void list_is_requested_again_for_later_queries(void **state)
   assert_int_equal(asked(LIST), 2);
 }
 
+/* Meanwhile its jobs are forgotten, which proves nothing about earlier queries.
+ */
+static void list_that_is_requested_again_is_empty_until_it_comes(void **state)
+{
+  static const struct ipp_listed second = {2, NULL, 0, false};
+  enum dx_answer answer;
+
+  (void)state;
+  ask_for_many(2);
+  now_ms += DX_ASK_AGAIN_MS / 2;
+  respond(JOB, job_at("classes/all", IPP_JSTATE_HELD));
+  respond(JOB, job_at("classes/all", IPP_JSTATE_PENDING));
+  now_ms += DX_ASK_AGAIN_MS / 2;
+  assert_false(
+      cupsd_answer(&cupsd, &others[0], &other_questions[0], now_ms, &answer));
+  respond(JOB, job_at("classes/all", IPP_JSTATE_PENDING));
+  respond(LIST, ipp_jobs(&second, 1)); /* older than the first query */
+  assert_false(
+      cupsd_answer(&cupsd, &others[1], &other_questions[1], 0, &answer));
+  respond(LIST, ipp_jobs(&second, 1));
+  assert_true(
+      cupsd_answer(&cupsd, &others[1], &other_questions[1], 0, &answer));
+  assert_int_equal(answer, DX_ANSWER_ACTIVE);
+}
+
 /* Queries all jobs again; the first query is the one that is sent. */
 static void query_many_again(size_t count)
 {
@@ -727,6 +752,7 @@ int main(void)
       WITH_CUPSD(recent_answer_is_reused),
       WITH_CUPSD(one_query_is_in_progress_at_a_time),
       WITH_CUPSD(list_is_requested_again_for_later_queries),
+      WITH_CUPSD(list_that_is_requested_again_is_empty_until_it_comes),
       WITH_CUPSD(silent_cupsd_delays_no_job),
       WITH_CUPSD(canceled_query_is_removed_from_the_queue),
       WITH_CUPSD(list_contains_jobs_that_may_run_again),

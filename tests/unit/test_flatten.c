@@ -206,6 +206,9 @@ static void state_selects_the_appearance(void **state)
   assert_shown("<</Subtype/Widget/FT/Btn/Rect[100 100 120 120]/F 4/AS/Off"
                "/AP<</N<</Yes 5 0 R>>>>>>",
                false);
+  assert_shown("<</Subtype/Widget/FT/Btn/Rect[100 100 120 120]/F 4"
+               "/AP<</N<</A 5 0 R/B 5 0 R>>>>>>",
+               false);
 }
 
 static void appearance_is_fitted_into_its_rectangle(void **state)
@@ -430,6 +433,8 @@ static void values_are_drawn_with_the_format_of_their_fields(void **state)
       {FORM, "/FT/Btn/V/Yes/AS/Off", "", 0, 0, 0},
       {FORM, "/FT/Btn/V/Off", "", 0, 0, 0},
       {FORM, "/FT/Btn/Ff 32768/AS/a/Parent 6 0 R", "X|", 0, 0, 1},
+      {FORM, "/FT/Btn/Ff 32768/V/a", "", 0, 0, 0}, /* of one of several */
+      {FORM, "/FT/Btn/AS/No/AP<</N<</Yes 5 0 R>>>>", "", 0, 0, 0},
       {FORM, "/FT/Btn/AS/Yes/AP<</N<</Yes 9 0 R>>>>", "X|", 0, 0, 1},
       {FORM, "/FT/Btn/Ff 65536/MK<</CA(Print)>>", "", 0, 0, 0},
       {FORM, "/FT/Sig/V<</Name(x)>>", "", 0, 0, 0},

@@ -507,6 +507,17 @@ static void bytes_before_the_image_are_dropped(void **state)
   free(clean.at);
 }
 
+/* A number at the end must not lead to what follows. */
+static void exif_ends_where_it_ends(void **state)
+{
+  static const unsigned char exif[] = "MM\0\0\1\x01\x12\0\3\0\0\0\1\0\6\0\0";
+  size_t at = 3; /* of the number of entries, which is 1 */
+
+  (void)state;
+  assert_int_equal(jpeg_exif_number(exif, sizeof(exif) - 1, at, 0x0112), 6);
+  assert_int_equal(jpeg_exif_number(exif, at + 1, at, 0x0112), 0);
+}
+
 /* Whatever EXIF claims. */
 static void orientation_is_read_within_bounds(void **state)
 {
@@ -545,6 +556,7 @@ int main(void)
       cmocka_unit_test(copy_contains_only_pixels_and_profile),
       cmocka_unit_test(copy_gets_a_missing_end_marker),
       cmocka_unit_test(bytes_before_the_image_are_dropped),
+      cmocka_unit_test(exif_ends_where_it_ends),
       cmocka_unit_test(orientation_is_read_within_bounds),
   };
 

@@ -222,7 +222,8 @@ static int stop(void **state)
 }
 
 /* A run with one document for each letter, whose bytes are the letter: upper
- * case a PDF as it was printed, lower case a converted one; '-' is missing. */
+ * case a PDF as it was printed, lower case a converted one, of two pages if it
+ * is z; '-' is missing. */
 static void commit(const char *letters, const char *cupsd)
 {
   struct dx_job *job = NULL;
@@ -241,7 +242,7 @@ static void commit(const char *letters, const char *cupsd)
     (void)strcpy(e->type, "application/pdf");
     (void)strcpy(e->origin,
                  letters[i] >= 'a' ? "text/plain" : "application/pdf");
-    e->pages = 1;
+    e->pages = letters[i] == 'z' ? 2 : 1;
     e->length = 1;
     dx_sha256_of(&letters[i], 1, e->sha256);
     dx_document_file(i, file);
@@ -589,6 +590,31 @@ static void test_finished_stays(void **state)
   dx_job_free(&job);
 }
 
+static void converted_document_with_other_pages_is_another(void **state)
+{
+  (void)state;
+  first_run("b", "x");
+  commit("c", "second");
+  assert_int_equal(take_receipt(), DX_OK);
+  commit("z", "third");
+  assert_int_equal(take_receipt(), DX_E_CHANGED);
+}
+
+/* docextractd looks for unfinished jobs in jobs/ only. */
+static void canceled_job_that_is_printed_again_is_unfinished(void **state)
+{
+  struct dx_job *job;
+
+  (void)state;
+  first_run("AB", "xc");
+  commit("AB", "second");
+  assert_int_equal(take_receipt(), DX_OK);
+  job = load();
+  assert_memory_equal(job->path, "jobs/", 5);
+  assert_place(job, 1, DX_ST_STORED, 'B');
+  dx_job_free(&job);
+}
+
 /* ---- a print job that a client's CUPS sends again ---- */
 
 #define UUID "urn:uuid:1"
@@ -677,6 +703,17 @@ static void any_difference_makes_another_job(void **state)
   assert_true(is_new_job(KEY_3));
 }
 
+static void documents_of_the_last_run_count(void **state)
+{
+  (void)state;
+  next_uuid = UUID;
+  first_run("AB", "xn");
+  commit("AC", "second");
+  assert_int_equal(take_receipt(), DX_OK);
+  send_again(KEY_2, "AC");
+  assert_false(is_new_job(KEY_2));
+}
+
 static void without_a_uuid_none_is_the_same(void **state)
 {
   (void)state;
@@ -740,7 +777,9 @@ static size_t count_aliases(void)
 
 static void aliases_go_with_the_next_sweep(void **state)
 {
+  static const char *const names[] = {"jobs", "finished"};
   struct dx_job *job;
+  size_t i;
 
   (void)state;
   make_sent_again();
@@ -749,6 +788,14 @@ static void aliases_go_with_the_next_sweep(void **state)
   assert_int_equal(count_aliases(), 2);
   job = load();
   assert_int_equal(dx_spool_remove(&spool, &job, &err), DX_OK);
+  for (i = 0; i < 2; i++) { /* it may be in a directory that is unreadable */
+    assert_int_equal(renameat(spool.dirfd, names[i], spool.dirfd, "away"), 0);
+    assert_int_equal(symlinkat(names[i], spool.dirfd, names[i]), 0);
+    dx_spool_sweep_aliases(&spool, INT64_MAX);
+    assert_int_equal(count_aliases(), 2);
+    assert_int_equal(unlinkat(spool.dirfd, names[i], 0), 0);
+    assert_int_equal(renameat(spool.dirfd, "away", spool.dirfd, names[i]), 0);
+  }
   dx_spool_sweep_aliases(&spool, INT64_MAX);
   assert_int_equal(count_aliases(), 0);
 }
@@ -761,12 +808,15 @@ static void each_print_job_is_listed_once(void **state)
   (void)state;
   make_sent_again();
   assert_int_equal(take_receipt(), DX_OK);
+  send_again(KEY_3, "ABC");
+  assert_int_equal(take_receipt(), DX_OK);
   send_again(KEY, "ABC");
   assert_int_equal(take_receipt(), DX_OK);
   job = load();
   assert_string_equal(job->print.key, KEY);
-  assert_int_equal(job->other_count, 1);
+  assert_int_equal(job->other_count, 2);
   assert_string_equal(job->others[0].print.key, KEY_2);
+  assert_string_equal(job->others[1].print.key, KEY_3);
   dx_job_free(&job);
 }
 
@@ -826,8 +876,14 @@ int main(void)
       cmocka_unit_test_setup_teardown(test_orphan, start, stop),
       cmocka_unit_test_setup_teardown(test_finished_stays, start, stop),
       cmocka_unit_test_setup_teardown(
+          converted_document_with_other_pages_is_another, start, stop),
+      cmocka_unit_test_setup_teardown(
+          canceled_job_that_is_printed_again_is_unfinished, start, stop),
+      cmocka_unit_test_setup_teardown(
           sent_again_is_merged_whenever_it_is_killed, start, stop),
       cmocka_unit_test_setup_teardown(any_difference_makes_another_job, start,
+                                      stop),
+      cmocka_unit_test_setup_teardown(documents_of_the_last_run_count, start,
                                       stop),
       cmocka_unit_test_setup_teardown(without_a_uuid_none_is_the_same, start,
                                       stop),

@@ -362,6 +362,7 @@ static void receipts_are_listed_oldest_first(void **state)
     int64_t now;
 
     job = receive("D", false);
+    job->key[0] = (char)('8' - i);
     assert_int_equal(dx_spool_commit(&spool, job, &err), DX_OK);
     memcpy(runs[i], job->print.run, sizeof(runs[i]));
     dx_job_free(&job);
@@ -619,6 +620,11 @@ static void finished_job_is_moved_and_still_found(void **state)
   assert_int_equal(dx_spool_settle(&spool, job, &err), DX_OK);
   assert_int_equal(entries("finished"), 0); /* one was refused */
   dx_job_end(job, DX_EV_CANCEL);
+  job->submissions[0].hook_ms = 1;
+  assert_int_equal(dx_job_save(job, &err), DX_OK);
+  assert_int_equal(dx_spool_settle(&spool, job, &err), DX_OK);
+  assert_int_equal(entries("finished"), 0); /* its OnResult is pending */
+  job->submissions[0].hook_ms = 0;
   assert_int_equal(dx_job_save(job, &err), DX_OK);
   assert_int_equal(dx_spool_settle(&spool, job, &err), DX_OK);
   assert_int_equal(entries("jobs"), 0);
@@ -859,6 +865,10 @@ static void only_damaged_jobs_can_be_moved_to_damaged(void **state)
   (void)state;
   assert_int_equal(dx_spool_set_aside(&spool, KEY, &err), DX_E_JOB);
   assert_int_equal(dx_spool_set_aside(&spool, "../jobs", &err), DX_E_NOT_FOUND);
+  /* It cannot be read now, but may not be damaged. */
+  assert_int_equal(renameat(job->dirfd, "job.json", job->dirfd, "away"), 0);
+  assert_int_equal(symlinkat("job.json", job->dirfd, "job.json"), 0);
+  assert_int_equal(dx_spool_set_aside(&spool, KEY, &err), DX_E_IO);
   assert_true(there_is("jobs/" KEY));
   dx_job_free(&job);
 }
@@ -1307,6 +1317,8 @@ static void bytes_stay_until_the_submission_is_settled(void **state)
     dx_document_file(i, name);
     assert_int_equal(faccessat(job->dirfd, name, F_OK, 0),
                      strchr("xk", letters[i]) != NULL ? -1 : 0);
+    assert_true(job->documents[i].is_here ==
+                (strchr("xk", letters[i]) == NULL));
   }
   assert_int_equal(entries("jobs"), 1);
   assert_int_equal(entries("finished"), 0);
@@ -1564,6 +1576,7 @@ static void retry_resets_the_tries(void **state)
   bring(sub, 'n');
   assert_int_equal(dx_submission_retry(sub, &err), DX_OK);
   assert_int_equal(sub->state, DX_ST_STORED);
+  assert_false(sub->verify);
   assert_int_equal(sub->start_overs + sub->lost_creates + sub->reregistrations,
                    0);
   assert_null(sub->source_id);
@@ -1651,6 +1664,20 @@ static void starting_over_keeps_the_tries(void **state)
   dx_spool_discard(&spool, &job);
 }
 
+/* A new one may not be visible yet. */
+static void second_upload_does_not_make_a_source_new(void **state)
+{
+  struct dx_job *job = receive("D", false);
+  struct dx_submission *sub = &job->submissions[0];
+
+  (void)state;
+  bring(sub, 'u');
+  sub->registered_at = 1;
+  assert_int_equal(dx_submission_apply(sub, DX_EV_PUT_AGAIN, &err), DX_OK);
+  assert_int_equal(sub->registered_at, 1);
+  dx_spool_discard(&spool, &job);
+}
+
 static void upload_with_a_200_response_is_done(void **state)
 {
   struct dx_job *job = receive("D", false);
@@ -1730,6 +1757,7 @@ int main(void)
       IN_SPOOL(retry_of_an_expired_submission_polls_its_source),
       IN_SPOOL(retry_of_a_canceled_submission_does_not_poll),
       IN_SPOOL(starting_over_keeps_the_tries),
+      IN_SPOOL(second_upload_does_not_make_a_source_new),
       IN_SPOOL(upload_with_a_200_response_is_done),
   };
 
