@@ -24,6 +24,11 @@ if [ $EUID = 0 ]; then owner=nobody; else owner=$(id -un); fi
 group=$(id -gn "$owner")
 export LC_ALL=C.UTF-8
 unset CUPS_SERVERROOT
+# There is no cupsd: the one of this machine may have a queue of the same name.
+# A backend gets this from CUPS_SERVERROOT, because a cupsd that has started it
+# and does not respond would be an error.
+export CUPS_SERVER=$dir/none
+echo "ServerName $CUPS_SERVER" > "$dir/client.conf"
 # Where submit finds the filters.
 export CUPS_SERVERBIN=$dir/bin
 mkdir -p "$dir/bin/filter"

@@ -8,9 +8,6 @@
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/frame.sh"
 
-# There is no cupsd.
-export CUPS_SERVER=localhost:1
-
 # --- helpers ---------------------------------------------------------------
 
 # Submits in the background, until the command prints PATTERN; sets key.

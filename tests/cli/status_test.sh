@@ -365,7 +365,6 @@ of_cups() # BACKEND STATE CODE [UNCLEAR_MS]
     .submissions[0].code = $3"
   start_serving
 }
-export CUPS_SERVER=localhost:1
 if if_root; then
   of_cups ended failed '"E_REFUSED"'
   dx_as "$ann" retry chart-12
@@ -414,7 +413,6 @@ docextract retry ${key:0:8}"
   is 'and nothing was changed by that' \
     "$(jq -r '.submissions[0].state' "$spool/jobs/$key/job.json")" stored
 fi
-unset CUPS_SERVER
 
 # --- a hostile client ------------------------------------------------------
 

@@ -36,6 +36,7 @@ use_dir() # PATH: nothing runs in it yet
 
 use_dir "$(mktemp -d "${TMPDIR:-/var/tmp}/dx-it.XXXXXX")"
 chmod 711 "$dir" # the scheduler's user must get through
+export CUPS_SERVER=$cups/cups.sock # not the one of this machine
 CUPSD_PID=
 DAEMON_PID=
 sessions=
@@ -248,6 +249,8 @@ write_config() # [LINE...]
     [ $# -eq 0 ] || printf '%s\n' "$@"
     echo '</Service>'
   } > "$config.new"
+  # For programs that no cupsd has started: this machine may have one, too.
+  echo "ServerName $cups/cups.sock" > "$cups/root/client.conf"
   chmod 640 "$config.new"
   [ $EUID != 0 ] || chgrp "$run_group" "$config.new"
   mv "$config.new" "$config"
