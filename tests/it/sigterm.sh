@@ -90,8 +90,9 @@ wait_is_shown()
   grep -aq "\[Job $job\].*cannot write in directory" "$cups/log/error_log"
 }
 
-freeze_cupsd() { kill -STOP "$CUPSD_PID"; }
-thaw_cupsd() { kill -CONT "$CUPSD_PID"; }
+# docextractd connects to cupsd, too, and must not be taken for the backend.
+freeze_cupsd() { kill -STOP "$CUPSD_PID" "$DAEMON_PID"; }
+thaw_cupsd() { kill -CONT "$CUPSD_PID" "$DAEMON_PID"; }
 
 to_receiving()
 {
@@ -125,11 +126,16 @@ to_asking_again() # everything was read
   reach has_connected "$before"
 }
 
-to_first_signal() # not from cupsd; one from cupsd may follow
+# Not from cupsd; one from cupsd may follow within 1.5 s. It is stopped until
+# the second signal is sent, because this shell may need longer.
+to_first_signal()
 {
+  local first
   to_receiving
-  kill -TERM "$(backends)"
+  first=$(backends)
+  kill -TERM "$first"
   reach has_let_go
+  kill -STOP "$first"
 }
 
 to_post()
@@ -231,6 +237,7 @@ signaled() # TEXT STATE [MS]: by SIGTERM, not from cupsd
   stuck='delay 5000' # for the next run, which waits until the call is over
   begin "$1, SIGTERM" "$2"
   kill -TERM "$backend"
+  kill -CONT "$backend" 2> "$dir/cont.err" # it may have ended
   ends_within "$t" "${3:-$bound_ms}"
   resume
   until_true end_is_logged
