@@ -91,7 +91,7 @@ static int64_t engine_send_best(struct dx_engine *engine, struct host *host)
     return now;
   }
   step = engine_next_step(best, &due);
-  if (step == STEP_NONE || due > now)
+  if (best->job->dirty || step == STEP_NONE || due > now)
     return now; /* a call to another host changed the job */
   /* Asks for permission only now: a thousand may be waiting. */
   if (step == STEP_CREATE)
