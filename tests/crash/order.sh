@@ -111,8 +111,8 @@ touch -d '2 hours ago' "$spool/swept"
 SPEED=1 trace_daemon # at this speed the sweep has enough time
 check "$t: a finished one is gone" until_true is_removed "$submitted"
 check "$t: an unfinished one has expired" until_true finished 3
+stop_daemon # after the sweep
 is "$t: one that is not old stays" "$(place_of 4)" jobs
-stop_daemon
 trace_daemon
 
 t='a job that is printed again after that'

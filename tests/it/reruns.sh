@@ -87,6 +87,7 @@ sweep() # as if eight days had passed since everything was written
   touch -d '2 hours ago' "$spool/swept"
   start_daemon
   until_true swept_now || not_ok "$t: docextractd sweeps"
+  dx jobs --seen > "$dir/seen" || not_ok "$t: docextractd has swept" # then it responds
 }
 swept_now() { [ -n "$(find "$spool/swept" -mmin -1)" ]; }
 

@@ -64,7 +64,9 @@ check "$t: the user gets the outcome of this run" \
 release_again=$job
 t='extracted, and printed again'
 clear_results
+before=$(starts "$release_again")
 lp -i "$release_again" -H restart 2> "$dir/restart.err"
+until_true started_again "$release_again" "$before" || not_ok "$t: it runs again"
 job_ends "$t: it completes" "$release_again" completed
 is "$t: nothing is sent" "$(calls create) $(calls put)" '0 0'
 
