@@ -120,6 +120,9 @@ tests_unit_test_jpeg_LDADD = libdxf.a $(unit_libs) $(JPEG_LIBS)
 tests_unit_test_png_CFLAGS = $(AM_CFLAGS) $(JPEG_CFLAGS) $(PNG_CFLAGS)
 tests_unit_test_png_LDADD = libdxf.a $(unit_libs) $(JPEG_LIBS) $(PNG_LIBS) \
 	$(ZLIB_LIBS)
+tests_unit_test_status_SOURCES = tests/unit/test_status.c daemon/control.c \
+	daemon/status.c
+tests_unit_test_status_LDFLAGS = -Wl,--wrap=accept4 -Wl,--wrap=poll
 tests_unit_test_control_SOURCES = tests/unit/test_control.c \
 	daemon/control.c daemon/control.h lib/control/start.c
 tests_unit_test_control_CPPFLAGS = $(AM_CPPFLAGS) -DDX_TRUST_ENVIRONMENT

@@ -1,12 +1,21 @@
 /*
- * test_status.c - the status socket: the data about a job in responses.
+ * test_status.c - the status socket: the data about a job in responses, and
+ * what its server does if descriptors or memory of a socket run out.
  */
-#include "tests/unit/unit.h"
+#include "tests/unit/temp_dir.h"
 
+#include <errno.h>
+#include <poll.h>
 #include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
+#include "daemon/status.h"
+#include "lib/base/buf.h"
 #include "lib/base/clock.h"
 #include "lib/control/status.h"
+#include "lib/spool/spool.h"
 
 #define KEY "0123456789abcdef0123456789abcdef"
 
@@ -160,6 +169,165 @@ static void submission_that_is_delivered_late_has_ended_late(void **state)
   dx_job_free(&job);
 }
 
+/* ---- the server ---- */
+
+static struct { /* shared with the server */
+  int failures; /* of accept(), to come */
+  int pauses;
+} * server;
+
+int __real_accept4(int fd, struct sockaddr *address, socklen_t *len, int flags);
+int __wrap_accept4(int fd, struct sockaddr *address, socklen_t *len, int flags);
+int __real_poll(struct pollfd *fds, nfds_t count, int timeout);
+int __wrap_poll(struct pollfd *fds, nfds_t count, int timeout);
+
+int __wrap_accept4(int fd, struct sockaddr *address, socklen_t *len, int flags)
+{
+  if (server->failures == 0)
+    return __real_accept4(fd, address, len, flags);
+  server->failures--;
+  errno = EMFILE;
+  return -1;
+}
+
+int __wrap_poll(struct pollfd *fds, nfds_t count, int timeout)
+{
+  if (fds != NULL)
+    return __real_poll(fds, count, timeout);
+  server->pauses++;
+  return 0;
+}
+
+static char dir[TEMP_DIR_BYTES], path[TEMP_DIR_BYTES + 8];
+static char no_file[] = "none";
+static const struct dx_config config = {
+    .path = no_file, .spool_dir = dir, .status_socket = path};
+static struct status status = STATUS_NONE;
+static struct dx_spool spool;
+
+static int start(void **state)
+{
+  (void)state;
+  server = mmap(NULL, sizeof(*server), PROT_READ | PROT_WRITE,
+                MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (server == MAP_FAILED || temp_dir_make(dir) < 0)
+    return -1;
+  (void)snprintf(path, sizeof(path), "%s/socket", dir);
+  status_start(&status, &config);
+  status_check(&status);
+  return status.fd >= 0 ? 0 : -1;
+}
+
+static int stop(void **state)
+{
+  (void)state;
+  status_stop(&status);
+  (void)munmap(server, sizeof(*server));
+  return temp_dir_remove(dir);
+}
+
+static void each_end_is_told_once(void **state)
+{
+  struct dx_job *job = make_job(DX_ST_FAILED);
+  struct status told = STATUS_NONE;
+  int64_t ends[] = {60000, 60000, 120000}; /* failed, then canceled */
+  char key[DX_KEY_BYTES];
+  int pair[2];
+  size_t i;
+
+  (void)state;
+  assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, pair), 0);
+  told.fd = pair[0];
+  for (i = 0; i < 3; i++) {
+    job->submissions[0].failed_at = ends[i];
+    status_tell(&told, job);
+    assert_int_equal(recv(pair[1], key, sizeof(key), MSG_DONTWAIT),
+                     i == 1 ? -1 : DX_KEY_BYTES);
+  }
+  (void)close(pair[0]);
+  (void)close(pair[1]);
+  dx_job_free(&job);
+}
+
+static void server_without_descriptors_pauses(void **state)
+{
+  char line[64];
+  FILE *lines;
+
+  (void)state;
+  server->failures = 2;
+  lines = dx_status_ask(path, "jobs", &err);
+  assert_non_null(lines);
+  assert_non_null(fgets(line, sizeof(line), lines));
+  assert_string_equal(line, "{\"end\":true}\n");
+  assert_int_equal(server->pauses, 2);
+  (void)fclose(lines);
+}
+
+/* A job in the spool. */
+static struct dx_job *save_job(void)
+{
+  struct dx_job *job = make_job(DX_ST_FAILED);
+
+  job->submissions[0].failed_at = 60000;
+  assert_int_equal(dx_spool_open(dir, &spool, &err), DX_OK);
+  assert_int_equal(mkdirat(spool.dirfd, "jobs/" KEY, 0700), 0);
+  job->dirfd = dx_fs_open_dir(spool.dirfd, "jobs/" KEY, &err);
+  assert_int_equal(dx_job_save(job, &err), DX_OK);
+  return job;
+}
+
+/* As if it was in finished/ when that was listed. */
+static void job_that_was_moved_is_found(void **state)
+{
+  struct dx_job *job = save_job();
+  struct dx_buf text = {0};
+  char piece[4096];
+  const char *found;
+  FILE *lines;
+
+  (void)state;
+  assert_int_equal(mkdirat(spool.dirfd, "finished/" KEY, 0700), 0);
+  lines = dx_status_ask(path, "jobs", &err);
+  assert_non_null(lines);
+  while (fgets(piece, sizeof(piece), lines) != NULL)
+    dx_buf_puts(&text, piece);
+  found = strstr(dx_buf_text(&text), "\"key\":\"" KEY); /* in jobs/ */
+  assert_non_null(found);
+  assert_non_null(strstr(found + 1, "\"key\":\"" KEY));
+  (void)fclose(lines);
+  dx_buf_release(&text);
+  dx_spool_close(&spool);
+  dx_job_free(&job);
+}
+
+/* It connects again, and asks for what it has missed. */
+static void watcher_that_does_not_read_is_disconnected(void **state)
+{
+  struct dx_job *job = save_job();
+  struct pollfd room = {.fd = status.fd, .events = POLLOUT};
+  char *line = NULL;
+  size_t size = 0, i;
+  FILE *lines;
+
+  (void)state;
+  lines = dx_status_ask(path, "watch 1970-01-01T00:00:01Z", &err);
+  assert_non_null(lines);
+  assert_true(getline(&line, &size, lines) > 0); /* it watches */
+  for (i = 0; i < 2000; i++) {
+    assert_int_equal(poll(&room, 1, -1), 1);
+    job->told_end_at = 0;
+    status_tell(&status, job);
+  }
+  while (getline(&line, &size, lines) > 0)
+    assert_non_null(strstr(line, KEY));
+  assert_true(feof(lines)); /* not a timeout */
+  (void)fclose(lines);
+  free(line);
+  dx_spool_close(&spool);
+  dx_job_free(&job);
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -168,6 +336,12 @@ int main(void)
       cmocka_unit_test(line_of_another_version_is_rejected),
       cmocka_unit_test(job_has_ended_with_its_last_submission),
       cmocka_unit_test(submission_that_is_delivered_late_has_ended_late),
+      cmocka_unit_test(each_end_is_told_once),
+      cmocka_unit_test_setup_teardown(server_without_descriptors_pauses, start,
+                                      stop),
+      cmocka_unit_test_setup_teardown(job_that_was_moved_is_found, start, stop),
+      cmocka_unit_test_setup_teardown(
+          watcher_that_does_not_read_is_disconnected, start, stop),
   };
 
   return cmocka_run_group_tests(tests, NULL, NULL);
