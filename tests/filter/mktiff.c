@@ -16,7 +16,7 @@
  * tile of the first page: count, too few bytes; outside, partly after the end;
  * sum, a wrong last byte; eoi, a JPEG that ends early as it should; comment, a
  * JPEG with one; rows: the page has 16 rows more than its strip; tall: 8 rows
- * less).
+ * less; twice: two strips of half as many rows have the data of the only one).
  */
 #include <stdbool.h>
 #include <stdint.h>
@@ -434,6 +434,11 @@ static void spoil(const char *path, const char *how)
   if (strcmp(how, "tall") == 0) {
     height = HEIGHT - 8;
     set_numbers(f, TIFFTAG_IMAGELENGTH, 1, &height);
+  }
+  if (strcmp(how, "twice") == 0) {
+    height = HEIGHT / 2;
+    set_numbers(f, TIFFTAG_ROWSPERSTRIP, 1, &height);
+    counts[n++] = len;
   }
   counts[n - 1] = strcmp(how, "count") == 0 ? len * 3 / 4 : len;
   set_numbers(f, TIFFTAG_STRIPBYTECOUNTS, n, counts);

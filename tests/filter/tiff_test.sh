@@ -294,6 +294,8 @@ is 'the last strip may have more rows than the page' \
   "$(result "$dir/t.tif")" 'document 3 0'
 make_tiff pack=jpeg kind=ycbcr spoil=tall
 is 'and so may the only one' "$(result "$dir/t.tif")" 'document 3 0'
+make_tiff pack=jpeg kind=ycbcr spoil=twice
+is 'but not the first one of two' "$(result "$dir/t.tif")" 'refused damaged 0'
 options=page-ranges=2-3
 make_tiff pack=deflate spoil=sum
 is 'damage of a page that is not chosen does not matter' \
@@ -311,23 +313,57 @@ little_endian() # BYTES NUMBER
   done
 }
 
+directory() # NEXT "TAG VALUE [TYPE COUNT]"...
+{
+  local next=$1 entry tag value type count
+  little_endian 2 $(($# - 1))
+  for entry in "${@:2}"; do
+    read -r tag value type count <<< "$entry"
+    little_endian 2 "$tag"
+    little_endian 2 "${type:-4}"
+    little_endian 4 "${count:-1}"
+    little_endian 4 "$value"
+  done
+  little_endian 4 "$next"
+}
+
 # One page in one strip, whose size need not be true.
 raw_tiff() # WIDTH HEIGHT BITS SAMPLES PHOTOMETRIC COMPRESSION STRIP-FILE [NEXT]
 {
-  local tag
   printf 'II*\0'
   little_endian 4 8
-  little_endian 2 9
-  for tag in "256 $1" "257 $2" "258 $3" "259 $6" "262 $5" '273 122' "277 $4" \
-    "278 $2" "279 $(stat -c %s "$7")"; do
-    little_endian 2 "${tag% *}"
-    little_endian 2 4
-    little_endian 4 1
-    little_endian 4 "${tag#* }"
-  done
-  little_endian 4 "${8-0}"
+  directory "${8-0}" "256 $1" "257 $2" "258 $3" "259 $6" "262 $5" '273 122' \
+    "277 $4" "278 $2" "279 $(stat -c %s "$7")"
   cat "$7"
 }
+
+pixels='256 8|257 8|258 8|259 1|262 1|273 8|277 1|278 8|279 64'
+IFS='|' read -ra pixels <<< "$pixels"
+{
+  printf 'II*\0'
+  little_endian 4 8
+  directory 146 '254 1' "${pixels[@]}" '33432 9999 2 100'
+  directory 0 "${pixels[@]}"
+} > "$dir/m.tif"
+is 'a tag of a thumbnail that is outside does not matter' \
+  "$(result "$dir/m.tif")" 'document 1 0'
+{
+  printf 'II+\0'
+  little_endian 4 8
+  little_endian 8 16
+  little_endian 8 9
+  for tag in '256 8' '257 8' '258 8' '259 7' '262 1' '273 -16' '277 1' '278 8' \
+    '279 32'; do
+    little_endian 2 "${tag% *}"
+    little_endian 2 16
+    little_endian 8 1
+    little_endian 8 "${tag#* }"
+  done
+  little_endian 8 0
+} > "$dir/m.tif"
+has 'a strip that begins before the file: refused' \
+  "$(result "$dir/m.tif") $(reason)" \
+  '^refused damaged 0 page 1 is damaged: a part of its image is missing;'
 
 head -c 125000 /dev/zero | tr '\0' '\377' > "$dir/white" # rows like the last
 head -c 100 "$dir/white" > "$dir/rows" # 800 of them
