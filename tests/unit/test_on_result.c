@@ -317,6 +317,29 @@ static void arguments_come_before_the_manifest(void **state)
   expect("--to:x:S1.job.json\n");
 }
 
+/* The process that receives it does not know of OnResult. */
+static void refused_document_runs_the_hook(void **state)
+{
+  struct dx_job *job;
+
+  (void)state;
+  write_program("echo \"$DOCEXTRACT_OUTCOME\" > $out");
+  assert_int_equal(dx_spool_receive(&spool, &job, &err), DX_OK);
+  (void)strcpy(job->key, KEY);
+  job->service = strdup("default");
+  job->base_url = strdup("https://a");
+  job->document_count = 1;
+  job->documents = calloc(1, sizeof(*job->documents));
+  job->documents[0].entry.kind = DX_KIND_REFUSED;
+  assert_int_equal(dx_job_plan(job, &err), DX_OK);
+  assert_int_equal(dx_spool_commit(&spool, job, &err), DX_OK);
+  assert_int_equal(dx_spool_pick_up(&spool, job, &err), DX_OK);
+  dx_job_free(&job);
+  add(KEY);
+  turn_to_end();
+  expect("failed\n");
+}
+
 /* Also if its manifest was taken away. */
 static void failure_runs_the_hook_with_its_manifest(void **state)
 {
@@ -617,6 +640,7 @@ int main(void)
   const struct CMUnitTest tests[] = {
       CASE(program_gets_a_manifest_and_a_clean_environment),
       CASE(arguments_come_before_the_manifest),
+      CASE(refused_document_runs_the_hook),
       CASE(failure_runs_the_hook_with_its_manifest),
       CASE(program_that_fails_is_run_again),
       CASE(program_is_not_retried_after_a_day),

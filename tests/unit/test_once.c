@@ -1347,6 +1347,25 @@ static void stored_result_is_not_fetched_twice(void **state)
   assert_int_equal(fixture_result_count(), 2);
 }
 
+static void stored_result_that_was_changed_is_fetched_again(void **state)
+{
+  int64_t given_ms;
+  int fd;
+
+  (void)state;
+  fixture.odd = takes_results;
+  fixture_drive(fixture.now_ms + MIN);
+  fd = openat(fixture.jobs[0]->dirfd, "result-0001-00001.json",
+              O_WRONLY | O_TRUNC | O_CLOEXEC);
+  assert_int_equal(close(fd), 0);
+  fixture_give_results();
+  given_ms = fixture.now_ms;
+  ends(DX_OK, "");
+  counts(1, 1, 2);
+  assert_int_equal(fixture_result_count(), 2);
+  assert_in_range(fixture.now_ms - given_ms, 0, MIN + 2 * S); /* at once */
+}
+
 /* What cannot be delivered is not paid for. */
 static void nothing_is_sent_without_a_results_directory(void **state)
 {
@@ -1479,6 +1498,7 @@ static const struct CMUnitTest retrying[] = {
 
 static const struct CMUnitTest results[] = {
     ONCE(stored_result_is_not_fetched_twice),
+    ONCE(stored_result_that_was_changed_is_fetched_again),
     ONCE(nothing_is_sent_without_a_results_directory),
     ONCE(result_that_may_not_be_durable_is_not_fetched_twice),
     ONCE(result_at_the_limit_is_delivered),
