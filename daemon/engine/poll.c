@@ -254,7 +254,6 @@ static bool poll_is_denied(struct call *call, enum dx_code code)
       strcmp(made_with, in_use) == 0)
     return false;
   engine_renew_token(call);
-  call->polled->absent = 0;
   if (++run->poll.denials < DX_TOKEN_TRIES) {
     engine_wait_for(sub, run->poll.denials == 1 ? DX_TOKEN_TRY_2_MS
                                                 : DX_TOKEN_TRY_3_MS);
@@ -328,9 +327,6 @@ static void poll_seen_pending(struct call *call, const struct dx_source *source)
   size_t i;
 
   engine_apply(sub, DX_EV_SEEN_PENDING);
-  for (i = 0; i < sub->file_count; i++)
-    if (sub->files[i].url == NULL)
-      can_put_again = false;
   if (sub->state == DX_ST_REGISTERED && missing && are_valid) {
     run->poll.ask_first = false; /* PUT again to the same URL */
     run->poll.pending_ms = 0;
