@@ -71,11 +71,6 @@ static bool is_in(struct dx_spool *spool, const char *parent, const char *key)
   return faccessat(spool->dirfd, path, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
-static bool is_anywhere(struct dx_spool *spool, const char *key)
-{
-  return is_in(spool, "jobs", key) || is_in(spool, "finished", key);
-}
-
 bool dx_spool_key(const char *uuid, const char *cups_id,
                   int64_t time_at_creation, char key[DX_KEY_BYTES])
 {
@@ -91,6 +86,22 @@ bool dx_spool_key(const char *uuid, const char *cups_id,
 static enum dx_code not_found(struct dx_err *err)
 {
   return dx_fail(err, DX_E_NOT_FOUND, ENOENT, "job not found");
+}
+
+/* Looks for a job. E_NOT_FOUND: there is none. After another error, there may
+ * be one: it must not be sent again. */
+static enum dx_code spool_find(struct dx_spool *spool, const char *key,
+                               struct dx_err *err)
+{
+  static const char *const parents[] = {"jobs", "finished"};
+  size_t i;
+
+  for (i = 0; i < 2; i++)
+    if (is_in(spool, parents[i], key))
+      return DX_OK;
+    else if (errno != ENOENT)
+      return dx_fs_fail(err, errno, "search", spool->dirfd, parents[i]);
+  return not_found(err);
 }
 
 /* ---- print jobs that are sent again ---- */
@@ -333,10 +344,8 @@ void dx_spool_sweep_aliases(struct dx_spool *spool, int64_t until_ms)
        name != NULL && *name != '\0' && dx_monotonic_ms() <= until_ms;
        name = dx_next_name(name)) {
     (void)snprintf(path, sizeof(path), "aliases/%s", name);
-    /* After another error, the job may be there: it must not be sent again. */
     if (spool_resolve(spool, name, key, NULL) == DX_OK &&
-        !is_in(spool, "jobs", key) && errno == ENOENT &&
-        !is_in(spool, "finished", key) && errno == ENOENT)
+        spool_find(spool, key, NULL) == DX_E_NOT_FOUND)
       (void)unlinkat(spool->dirfd, path, 0);
   }
   free(names);
@@ -475,13 +484,11 @@ static enum dx_code find_job(struct dx_spool *spool, struct dx_job *receipt,
                              struct dx_err *err)
 {
   const char *const names[] = {receipt->print.key, receipt->content};
-  enum dx_code code = DX_E_NOT_FOUND;
+  enum dx_code code = spool_find(spool, receipt->key, err);
   struct dx_job *job = NULL;
   char key[DX_KEY_BYTES];
   size_t i;
 
-  if (is_anywhere(spool, receipt->key))
-    return DX_OK;
   for (i = 0; code == DX_E_NOT_FOUND && i < 2; i++) {
     code = spool_resolve(spool, names[i], key, err);
     if (code != DX_OK)

@@ -985,18 +985,24 @@ static void only_a_link_to_a_key_is_an_alias(void **state)
 }
 
 /* The job may have been sent: it must not be sent again. */
-static void with_unreadable_aliases_no_job_is_picked_up(void **state)
+static void with_an_unreadable_directory_no_job_is_picked_up(void **state)
 {
+  static const char *const names[] = {"jobs", "finished", "aliases"};
   struct dx_job *job;
+  size_t i;
 
   (void)state;
   commit("D", false);
   job = receipt();
-  assert_int_equal(renameat(spool.dirfd, "aliases", spool.dirfd, "away"), 0);
-  assert_int_equal(symlinkat("aliases", spool.dirfd, "aliases"), 0);
-  assert_int_equal(dx_spool_pick_up(&spool, job, &err), DX_E_IO);
-  assert_string_equal(job->key, KEY);
-  assert_memory_equal(job->path, "received/", 9);
+  for (i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+    assert_int_equal(renameat(spool.dirfd, names[i], spool.dirfd, "away"), 0);
+    assert_int_equal(symlinkat(names[i], spool.dirfd, names[i]), 0);
+    assert_int_equal(dx_spool_pick_up(&spool, job, &err), DX_E_IO);
+    assert_string_equal(job->key, KEY);
+    assert_memory_equal(job->path, "received/", 9);
+    assert_int_equal(unlinkat(spool.dirfd, names[i], 0), 0);
+    assert_int_equal(renameat(spool.dirfd, "away", spool.dirfd, names[i]), 0);
+  }
   dx_job_free(&job);
 }
 
@@ -1727,7 +1733,7 @@ int main(void)
       IN_SPOOL(invalid_name_is_not_a_job),
       IN_SPOOL(unreadable_directory_does_not_mean_that_there_is_no_job),
       IN_SPOOL(only_a_link_to_a_key_is_an_alias),
-      IN_SPOOL(with_unreadable_aliases_no_job_is_picked_up),
+      IN_SPOOL(with_an_unreadable_directory_no_job_is_picked_up),
       IN_SPOOL(only_jobs_are_listed),
       IN_SPOOL(job_that_moves_is_not_missed),
       IN_SPOOL(receipt_is_visited_until_its_job_exists),
