@@ -13,11 +13,12 @@
 
 #include "lib/base/clock.h"
 
-#define OTHERS_WAIT_MS 1500 /* for a SIGTERM of cupsd after another one */
+#define OTHERS_WAIT_MS 1500 /* from another SIGTERM, for one of cupsd */
 
 static volatile sig_atomic_t count;
 static volatile sig_atomic_t after_eof;
 static volatile sig_atomic_t by_cupsd; /* at least one is from cupsd */
+static volatile int64_t first_ms;      /* monotonic: the first one */
 static int wake[2] = {-1, -1};
 
 void term_die(void)
@@ -41,6 +42,8 @@ static void on_term(int number, siginfo_t *info, void *context)
   (void)context;
   if (info->si_pid == getppid())
     by_cupsd = 1;
+  if (count == 0)
+    first_ms = dx_monotonic_ms();
   if (++count > 1 && (after_eof || !by_cupsd))
     _exit(CUPS_BACKEND_RETRY_CURRENT);
   if (count > 1)
@@ -79,18 +82,20 @@ int term_wake_fd(void)
 }
 
 /* At shutdown every process gets a SIGTERM, and cupsd's may arrive after the
- * first one. */
+ * first one. libcups may have noticed that one only a second later, if cupsd
+ * does not respond. */
 bool term_is_from_cupsd(void)
 {
-  int64_t until = dx_monotonic_ms() + OTHERS_WAIT_MS;
+  int64_t left_ms;
   char byte;
 
-  while (!by_cupsd && dx_monotonic_ms() < until) {
+  while (!by_cupsd &&
+         (left_ms = first_ms + OTHERS_WAIT_MS - dx_monotonic_ms()) > 0) {
     struct pollfd fd = {.fd = wake[0], .events = POLLIN};
 
     while (read(wake[0], &byte, 1) == 1)
       ;
-    (void)poll(&fd, 1, (int)(until - dx_monotonic_ms()));
+    (void)poll(&fd, 1, (int)left_ms);
   }
   return by_cupsd;
 }
