@@ -151,8 +151,8 @@ enum dx_code dx_job_save(struct dx_job *job, struct dx_err *err)
 
 /* ---- reading ---- */
 
-/* False for a source without an id or its place, or a registered file without
- * its URL, which are never written. */
+/* False for a source without an id or its place, or a file without a URL before
+ * the URLs expire, which are never written. */
 static bool is_plausible(const struct dx_submission *sub)
 {
   size_t i;
@@ -164,7 +164,7 @@ static bool is_plausible(const struct dx_submission *sub)
     return false;
   for (i = 0; i < sub->file_count; i++)
     if (sub->files[i].document >= sub->job->document_count ||
-        (sub->state == DX_ST_REGISTERED && sub->files[i].url == NULL))
+        (sub->url_until_ms != 0 && sub->files[i].url == NULL))
       return false;
   return sub->file_count > 0;
 }

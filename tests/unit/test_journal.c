@@ -461,6 +461,7 @@ static const struct {
     {"\"unclear_ms\":\t1700000000456", "\"unclear_ms\":\t-1"},
     {"\"section\":\t\"lab\"", "\"section\":\tnull"},
     {"\"https://b.example\"", "null"},
+    {"\"https://s/o?sig=1\"", "null"},
     {"\"2023-11-14T22:13:20.123Z\"", "\"yesterday\""},
     {"\"2023-11-14T22:13:20.123Z\"", "0"},
     {"\"together\":\ttrue", "\"together\":\t\"yes\""},
