@@ -603,6 +603,38 @@ static void calls_in_progress_are_aborted_with_their_job(void **state)
   assert_int_equal(fixture.count[POST], 1);
 }
 
+static enum dx_permission cancels_with_a_full_disk(void *ctx,
+                                                   struct dx_job *job)
+{
+  (void)ctx;
+  (void)job;
+  if (fixture.asked < 3) /* one source, one upload */
+    return DX_MAY_SEND;
+  fixture.failing_syncs = 1;
+  return DX_MAY_CANCEL;
+}
+
+static bool uploads_slowly(const struct fixture_call *call,
+                           struct fixture_response *ret)
+{
+  ret->took_ms = 5 * S;
+  ret->landed = true;
+  return call->kind == PUT;
+}
+
+/* Although that cannot be recorded yet. */
+static void upload_is_aborted_with_its_job(void **state)
+{
+  (void)state;
+  (void)fixture_job(2, false);
+  fixture.odd = uploads_slowly;
+  fixture.may_send = cancels_with_a_full_disk;
+  assert_int_equal(fixture_drive_to_end(), DX_E_CANCELED);
+  assert_int_equal(fixture.count[PUT], 1);
+  assert_int_equal(fixture_nth(PUT, 1)->status, 0);
+  assert_int_equal(fixture.notes[DX_NOTE_LOCAL], 1);
+}
+
 static int64_t allowed_ms;
 
 static enum dx_permission allows(void *ctx, struct dx_job *job)
@@ -891,6 +923,38 @@ static void earlier_refusal_gets_a_manifest(void **state)
   assert_true(fixture_result_holds(FAILED, "\"failed\""));
 }
 
+static bool is_sent_after_a_manifest(const struct fixture_call *call,
+                                     struct fixture_response *ret)
+{
+  if (!fixture.jobs[0]->documents[0].is_here)
+    assert_int_equal(fixture_result_count(), 1);
+  ret->took_ms = 2 * S; /* both are created before one is uploaded */
+  ret->landed = true;
+  return call->kind == POST;
+}
+
+/* What is sent writes the journal, too. */
+static void failure_has_a_manifest_before_another_document_is_sent(void **state)
+{
+  int is_registered;
+
+  for (is_registered = 0; is_registered < 2; is_registered++) {
+    struct dx_job *job = fixture_job(2, false);
+
+    fixture.odd = is_sent_after_a_manifest;
+    answer_with(DX_MAY_WAIT, is_registered ? 3 : 1);
+    fixture_drive(fixture.now_ms + 10 * S);
+    assert_int_equal(job->submissions[1].state,
+                     is_registered ? DX_ST_REGISTERED : DX_ST_STORED);
+    job->documents[0].is_here = false;
+    answer_to = 0;
+    assert_int_equal(fixture_drive_to_end(), DX_E_MISSING);
+    assert_int_equal(fixture.count[PUT], 1);
+    assert_int_equal(fixture_close(state), 0);
+    assert_int_equal(fixture_open(state), 0);
+  }
+}
+
 int main(void)
 {
 #define ON_STAGE(test) \
@@ -926,12 +990,14 @@ int main(void)
       ON_STAGE(delayed_upload_gets_a_new_source_once),
       ON_STAGE(canceled_job_is_not_sent),
       ON_STAGE(calls_in_progress_are_aborted_with_their_job),
+      ON_STAGE(upload_is_aborted_with_its_job),
       ON_STAGE(permission_is_used_immediately),
       ON_STAGE(woken_job_requests_permission_immediately),
       ON_STAGE(job_can_be_released_between_calls),
       ON_STAGE(halted_job_is_released_with_its_on_result),
       ON_STAGE(job_is_not_released_without_its_journal),
       ON_STAGE(failure_has_a_manifest_before_the_journal_records_it),
+      ON_STAGE(failure_has_a_manifest_before_another_document_is_sent),
       ON_STAGE(failure_is_reported_once),
       ON_STAGE(failure_waits_for_the_results_directory),
       ON_STAGE(nothing_is_created_until_results_can_be_written),

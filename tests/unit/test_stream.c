@@ -595,6 +595,36 @@ static void inline_flate_and_jpeg_images_end_where_their_data_end(void **state)
   free(jpeg);
 }
 
+/* In hexadecimal digits; all else stays. */
+static void inline_jpeg_is_copied_with_its_parameters(void **state)
+{
+  static const char copy[] =
+      "/F[/AHx/DCTDecode]/DP[null<< /ColorTransform 1 >>] ID ffd8";
+  char content[4000];
+  unsigned char *jpeg, *bytes = NULL;
+  size_t len = make_jpeg(&jpeg, "x"), n;
+
+  (void)state;
+  n = (size_t)sprintf(content, "q BI /W 16/H 16/BPC 8/CS/RGB/F/DCT"
+                               "/DP<</ColorTransform 1>> ID ");
+  memcpy(content + n, jpeg, len);
+  n += len;
+  n += (size_t)sprintf(content + n, "\nEI Q 0 0 m S");
+  begin();
+  put_stream(4, "", content, n);
+  open_pdf();
+  assert_int_equal(judge(STREAM_CONTENT), DX_REASON_NONE);
+  assert_true(qpdf_oh_get_stream_data(c.pdf, qpdf_get_object_by_id(c.pdf, 4, 0),
+                                      qpdf_dl_none, NULL, &bytes,
+                                      &len) < QPDF_ERRORS);
+  assert_memory_equal(bytes, "q BI", 4);
+  assert_non_null(memmem(bytes, len, copy, strlen(copy)));
+  assert_memory_equal(bytes + len - 12, "EI Q 0 0 m S", 12);
+  free(bytes);
+  free(jpeg);
+  close_pdf();
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -610,6 +640,7 @@ int main(void)
       cmocka_unit_test(content_may_end_early_if_nothing_is_open),
       cmocka_unit_test(inline_images_are_images),
       cmocka_unit_test(inline_flate_and_jpeg_images_end_where_their_data_end),
+      cmocka_unit_test(inline_jpeg_is_copied_with_its_parameters),
   };
 
   return cmocka_run_group_tests(tests, NULL, NULL);
