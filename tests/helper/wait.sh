@@ -2,14 +2,21 @@
 # be sourced by bash; the sourcing script sets dir.
 
 # How many processes compete for each processor at the moment, from 1 to 8: what
-# takes a second on an idle machine may take that many seconds.
+# takes a second on an idle machine may take that many seconds. Sets `load`.
 cores=$(nproc)
+load_sum=0 loads=0 # of what was read since begin_limit
+read_load()
+{
+  read -r _ _ _ load _ < /proc/loadavg
+  load=$((1 + (${load%/*} - 1) / cores))
+  load=$((load < 8 ? load : 8))
+  load_sum=$((load_sum + load)) loads=$((loads + 1))
+}
 machine_load()
 {
-  local running
-  read -r _ _ _ running _ < /proc/loadavg
-  running=$((1 + (${running%/*} - 1) / cores))
-  echo $((running < 8 ? running : 8))
+  local load
+  read_load
+  echo $load
 }
 
 # How long some process has waited for a disk since the boot; 0: not counted.
@@ -19,18 +26,22 @@ disk_ms()
     awk -F = '/^some/ { printf "%d\n", $NF / 1000 }'
 }
 
-# For a limit of something that begins now.
+# For a limit of something that begins now, and is waited for.
 begin_limit()
 {
+  load_sum=0 loads=0
   begin_load=$(machine_load)
   begin_disk_ms=$(disk_ms)
 }
-limit_of() # MS OF AN IDLE MACHINE: at the end, as many as this machine may need
+# At the end, as many as this machine may need: by the load at the beginning, at
+# the end, or on average, whichever is most.
+limit_of() # MS OF AN IDLE MACHINE
 {
-  local load
-  load=$(machine_load)
-  echo $(($1 * (load > begin_load ? load : begin_load) + $(disk_ms) -
-    begin_disk_ms))
+  local load ms mean_ms
+  read_load
+  ms=$(($1 * (load > begin_load ? load : begin_load)))
+  mean_ms=$(($1 * load_sum / loads))
+  echo $(((ms > mean_ms ? ms : mean_ms) + $(disk_ms) - begin_disk_ms))
 }
 
 # Runs a command for at most SECONDS of an idle machine; its output goes to a
@@ -66,25 +77,24 @@ contains_line() # FILE LINE
 # machine. It is run again after 20 ms, then less and less often, at least five
 # times a second; of commands that take long, two thirds of the time are pauses.
 # Only the pauses count: while the whole machine hangs, nothing that is awaited
-# happens, either. Waiting in vain is a failure (test.sh counts it), unless
-# stderr goes elsewhere.
+# happens, either; and each counts by the load at its end. Waiting in vain is a
+# failure (test.sh counts it), unless stderr goes elsewhere.
 until_true()
 {
-  local limit= ms=20 seconds left begin=${EPOCHREALTIME/./} took
+  local ms=20 seconds left=$((1000 * ${WAIT_S:-30})) load took
+  local start=$SECONDS begin=${EPOCHREALTIME/./}
   until "$@"; do
     took=$(((${EPOCHREALTIME/./} - begin) / 1000))
-    if [ -z "$limit" ]; then # often there is nothing to wait for
-      limit=$((${WAIT_S:-30} * $(machine_load)))
-      left=$((1000 * limit))
-    elif [ $left -le 0 ]; then
-      echo "# stopped after $limit s: until_true $*" >&2
+    if [ $left -le 0 ]; then
+      echo "# stopped after $((SECONDS - start)) s: until_true $*" >&2
       return 1
     fi
     ms=$((ms > 2 * took ? ms : 2 * took))
     ms=$((ms < 200 ? ms : 200))
     printf -v seconds 0.%03d $ms
     pause $seconds
-    left=$((left - ms))
+    read_load
+    left=$((left - ms / load))
     ms=$((ms * 5 / 4))
     begin=${EPOCHREALTIME/./}
   done
