@@ -147,7 +147,8 @@ static enum dx_code load_config(const struct daemon *d,
   return dx_fail(err, DX_E_CONFIG, 0, "%s", text);
 }
 
-/* An invalid configuration is reported and ignored. */
+/* An invalid configuration is reported, also to `docextract hello`, and
+ * ignored. */
 static void reload(struct daemon *d)
 {
   struct dx_err err;
@@ -160,10 +161,8 @@ static void reload(struct daemon *d)
   dx_log(DX_LOG_ERROR, "%s: %s; %s", dx_code_name(err.code), err.text,
          d->manager.config != NULL ? "keeping the previous configuration"
                                    : "nothing is sent until it is fixed");
-  if (d->manager.config == NULL) {
-    d->wrong = err;
-    dx_advise(&d->wrong);
-  }
+  d->wrong = err;
+  dx_advise(&d->wrong);
   (void)sd_notify(0, "READY=1");
 }
 
@@ -201,7 +200,8 @@ static void on_message(void *ctx, struct client *client,
       control_send(client, "done ");
     else
       control_send(client, "error E_BUSY docextractd is already running");
-  } else if (d->manager.config == NULL) {
+  } else if (d->manager.config == NULL ||
+             (message->verb == DX_VERB_HELLO && d->wrong.code != DX_OK)) {
     if (message->verb == DX_VERB_ATTEND)
       attend_refuse(client, &d->wrong);
     else

@@ -256,9 +256,12 @@ is "$t: once" "$(calls put) $(n_results)" '1 1'
 t='a wrong configuration'
 to_the_wait
 before=$(grep -c 'keeping the previous' "$dir/daemon.new")
+cp -p "$config" "$dir/valid.conf"
 accept 'Completon accepted'
 until_true said_again 'keeping the previous' "$before" ||
   not_ok "$t: docextractd keeps the previous one"
+has "$t: hello reports that, and does not test the previous one" \
+  "$(config=$dir/valid.conf dx hello 2>&1)" "$config:.*unknown directive"
 faults '#'
 once "$t"
 accept
