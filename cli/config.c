@@ -52,6 +52,6 @@ enum dx_code verb_config(struct cli *cli, struct dx_err *err)
   if (code != DX_OK || warnings == 0)
     return code;
   return dx_fail(err, DX_E_CONFIG, 0,
-                 "%zu warning%s: some print jobs cannot be sent", warnings,
+                 "%zu warning%s: some print jobs cannot be processed", warnings,
                  warnings == 1 ? "" : "s");
 }

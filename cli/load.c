@@ -39,7 +39,6 @@ enum dx_code cli_check(struct cli *cli, bool is_owner, size_t *ret_warnings,
 {
   struct dx_config_notes notes = {.is_user = is_owner};
   struct dx_config *config = NULL;
-  char name[DX_USER_BYTES];
   enum dx_code code = dx_config_load(cli->config_path, &config, &notes, err);
 
   if (code == DX_OK) {
@@ -53,9 +52,11 @@ enum dx_code cli_check(struct cli *cli, bool is_owner, size_t *ret_warnings,
     (void)dx_fail(err, code, 0, "found %d errors in '%s'", notes.mistake_count,
                   cli->config_path);
   } else if (err->sys_errno == EACCES && cli->config != NULL) {
-    dx_user_name_of(geteuid(), name); /* the caller could read it */
-    (void)dx_fail_advice(
-        err, "backends run as '%s', which must be able to read it", name);
+    /* The caller could read it. */
+    (void)dx_fail_advice(err,
+                         "filters and backends must be able to read it; fix it "
+                         "with: chmod a+r %s",
+                         cli->config_path);
   } else if (err->sys_errno == EACCES && geteuid() != 0) {
     (void)dx_fail_advice(err, "run this command as root");
   }

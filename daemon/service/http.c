@@ -369,6 +369,7 @@ static enum dx_code fail_transfer(const struct dx_http_call *call,
                                   CURLcode result, struct dx_err *err)
 {
   const char *text = curl_easy_strerror(result), *reason = call->reason;
+  const char *url = "", *host;
   long sys_errno = 0;
 
   switch (result) {
@@ -405,7 +406,11 @@ static enum dx_code fail_transfer(const struct dx_http_call *call,
   }
   if (result == TOO_LARGE)
     return fail_headers(err);
-  return dx_fail(err, DX_E_NET, (int)sys_errno, "%s", text);
+  (void)curl_easy_getinfo(call->easy, CURLINFO_EFFECTIVE_URL, &url);
+  host = strstr(url, "://");
+  host = host != NULL ? host + 3 : url;
+  return dx_fail(err, DX_E_NET, (int)sys_errno, "%.*s: %s",
+                 (int)strcspn(host, "/?"), host, text);
 }
 
 /* A header of the final response; "" if there is none. */

@@ -113,7 +113,7 @@ configure 'CAFile /nowhere/ca.pem' "TokenCommand $dir/a.pdf"
 dx config
 is 'config: with a missing file print jobs will fail' \
   "$rc $(wc -l <<< "$err") $(tail -n 1 <<< "$err")" \
-  '78 3 docextract: 2 warnings: some print jobs cannot be sent'
+  '78 3 docextract: 2 warnings: some print jobs cannot be processed'
 has 'config: the values are printed all the same' "$out" '^  BaseURL'
 has 'config: the missing file is named' "$err" \
   "^warning: .*conf:6: CAFile '/nowhere/ca.pem' does not exist"
@@ -296,7 +296,8 @@ if [ "$(id -u)" = 0 ]; then
   configure
   chown root: "$conf"
   chmod 600 "$conf"
-  fails 'a configuration that only root may read' user 78 "'$owner'"
+  fails 'a configuration that only root may read' user 78 \
+    "; fix it with: chmod a\+r $dir/docextract.conf\$"
 fi
 
 # With a sudo rule, root must not run a program that another user can write.
@@ -961,5 +962,7 @@ new_spool
 stopped 'nothing listens' TERM '^The chart is .*; the service does not respond'
 is 'submit, nothing listens: the document is kept' \
   "$(find "$spool/jobs" "$spool/finished" -name 'document*' | wc -l)" 1
+has 'submit, nothing listens: the journal names host and port' \
+  "$(jq -r .message "$spool"/jobs/*/job.json)" "^127\\.0\\.0\\.1:[0-9]+: [A-Z]"
 
 end
