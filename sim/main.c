@@ -67,7 +67,6 @@ static void listen_on(struct listener *l, void *cls, int64_t number, char *cert,
       {MHD_OPTION_END, 0, NULL},
   };
 
-  errno = 0;
   l->daemon = MHD_start_daemon(
       flags, 0, NULL, NULL, sim_request_handle, cls, MHD_OPTION_SOCK_ADDR,
       &address, MHD_OPTION_NOTIFY_COMPLETED, sim_request_completed, NULL,
@@ -77,7 +76,9 @@ static void listen_on(struct listener *l, void *cls, int64_t number, char *cert,
       THREAD_STACK_BYTES, MHD_OPTION_ARRAY, cert == NULL ? tls + 2 : tls,
       MHD_OPTION_END);
   if (l->daemon == NULL)
-    err(EX_UNAVAILABLE, "cannot listen on port %lld", (long long)number);
+    errx(EX_UNAVAILABLE, "cannot listen on port %lld; choose a free port%s",
+         (long long)number,
+         cert == NULL ? "" : ", and check --tls-cert and --tls-key");
   (void)snprintf(
       l->url, sizeof(l->url), "%s://127.0.0.1:%u",
       cert == NULL ? "http" : "https",

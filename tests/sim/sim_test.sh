@@ -859,7 +859,9 @@ test_options()
       --algorithm ES256) $(cat "$dir/err")" \
     '69 docextract-sim: token check: the key does not match the algorithm'
   start
-  is 'a port in use is refused' "$(exit_of --port "${api##*:}")" 69
+  is 'a port in use is refused' \
+    "$(exit_of --port "${api##*:}" --storage-port 0) $(cat "$dir/err")" \
+    "69 docextract-sim: cannot listen on port ${api##*:}; choose a free port"
   stop
 }
 
