@@ -77,6 +77,10 @@ check 'make install succeeds with a user of its own' \
   make -s -C "$owned" -j1 install DESTDIR="$owned/dest"
 is 'only root may run the backend then' \
   "$(stat -c %a "$owned/dest$serverbin/backend/docextract")" 700
+# Without any library: they are all reported at once.
+has 'configure names all missing packages' "$(env -C "$owned" \
+  CUPS_CONFIG= PKG_CONFIG_LIBDIR="$owned" "$PWD/configure" -q 2>&1)" \
+  'install libcurl4-openssl-dev libcjson-dev .* libcmocka-dev .*\(Debian'
 for user in yes root 'a b' -c ''; do
   check "configure --with-user='$user' is refused" \
     refuses "--with-user=$user"
