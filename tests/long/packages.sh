@@ -288,8 +288,7 @@ is 'it was sent once, too' "$(calls create) $(calls put)" '3 3'
 on apt-get -qy remove docextract > "$dir/output" 2>&1
 rm -rf "$spool"/{jobs,finished}/* "$spool"/results/*
 on apt-get -qy purge docextract > "$dir/output" 2>&1
-check 'with no results and no jobs purging leaves nothing' [ ! -e "$spool" ]
-is 'and neither group nor user' "$(on getent group docextract
-  on getent passwd docextract)" ''
+check 'with no results and no jobs purging leaves no spool' [ ! -e "$spool" ]
+check 'but the user, who owns the keys' on getent passwd docextract
 
 echo "# $commands commands from the package to the first result"
