@@ -17,6 +17,7 @@
 #include "lib/base/json.h"
 #include "lib/base/language.h"
 #include "lib/base/policy.h"
+#include "lib/control/start.h"
 #include "lib/spool/sentence.h"
 
 #define KEY_DIGITS 8 /* minimum length of a key */
@@ -78,6 +79,7 @@ static void jobs_describe(const struct list *list, const struct dx_job *job,
   time_t at = (time_t)(job->retry_at / 1000);
   const char *known = job->message;
   char retry[32] = "", again[64], said[SAID_BYTES];
+  bool is_said; /* there is nothing to add to the sentence */
   struct tm tm;
   size_t i;
 
@@ -98,16 +100,17 @@ static void jobs_describe(const struct list *list, const struct dx_job *job,
     (void)snprintf(message, DX_ERR_TEXT_BYTES, "%s",
                    known[0] != '\0' || list->is_driven || dx_job_is_final(job)
                        ? known
-                       : "docextractd is not running");
+                   : dx_docextractd_is_unit("") ? DX_NOT_RUNNING_UNIT
+                                                : DX_NOT_RUNNING);
   if (list->is_driven && !dx_job_is_final(job) &&
       job->retry_at > dx_wall_ms() && localtime_r(&at, &tm) != NULL)
     (void)strftime(retry, sizeof(retry), "trying again at %H:%M", &tm);
   (void)dx_translate(sentence, said, sizeof(said));
   (void)dx_translate(retry, again, sizeof(again));
+  is_said = list->cli->asks || strstr(sentence, message) != NULL;
   (void)snprintf(row->text, sizeof(row->text), "%s%s%s%s%s", said,
-                 list->cli->asks || message[0] == '\0' ? "" : ": ",
-                 list->cli->asks ? "" : message, again[0] != '\0' ? "; " : "",
-                 again);
+                 is_said ? "" : ": ", is_said ? "" : message,
+                 again[0] != '\0' ? "; " : "", again);
 }
 
 static void jobs_format_age(int64_t since_ms, char age[24])

@@ -363,7 +363,7 @@ static void report_print_log(FILE *file, const char *const patterns[PATTERNS])
   size_t i, compiled = 0, count = 0;
 
   if (file == NULL || ungetc(getc(file), file) == EOF) /* or it is empty */
-    printf("  its log cannot be read\n");
+    printf("  its log is missing, empty, or not readable\n");
   if (file == NULL)
     return;
   while (compiled < PATTERNS && patterns[compiled] != NULL &&

@@ -210,7 +210,7 @@ enum dx_code cli_pick_job(struct cli *cli, const char *text,
     code = dx_fail(
         err, DX_E_JOB, 0,
         s.by_name ? "no job '%s'; to list jobs that wait in CUPS, run: lpstat "
-                    "-o; all others: docextract jobs"
+                    "-o; all others: docextract jobs --all"
                   : "no job '%s'; to list jobs, run: docextract jobs --all",
         text);
   else if (code == DX_OK && s.count > 1)

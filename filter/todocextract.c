@@ -230,8 +230,10 @@ static enum dx_reason convert(struct job *job, const char *type,
 
 static const char *refused_separator(const struct job *job)
 {
-  return job->service == &no_service ? "separator pages were selected, but "
-                                       "docextract.conf is not valid"
+  return job->service == &no_service
+             ? "separator pages were selected, but "
+               "docextract.conf is invalid, or filters cannot "
+               "read it"
          : job->service->separator_page == NULL
              ? "separator pages were selected, but no SeparatorPage is "
                "configured"

@@ -28,13 +28,11 @@ enum dx_code dx_user_become(uid_t uid, gid_t gid, struct dx_err *err)
 {
   if (setgroups(1, &gid) < 0 || setresgid(gid, gid, gid) < 0 ||
       setresuid(uid, uid, uid) < 0)
-    return dx_fail(err, DX_E_ACCESS, errno,
-                   "cannot give up the rights of "
-                   "root: %s",
+    return dx_fail(err, DX_E_ACCESS, errno, "cannot drop root privileges: %s",
                    strerror(errno));
   if (uid == 0 || getuid() != uid || geteuid() != uid || getgid() != gid ||
       getegid() != gid || setuid(0) == 0)
-    return dx_fail(err, DX_E_ACCESS, 0, "the rights of root were not given up");
+    return dx_fail(err, DX_E_ACCESS, 0, "root privileges were not dropped");
   was_root = true;
   dx_process_protect(); /* the change of user has enabled core dumps */
   return DX_OK;

@@ -200,14 +200,15 @@ static void check_owner(struct parser *p, const struct dx_directive *row,
     config_bad(p, "%s '%s' is not a file; fix the path", row->name, path);
   else if (wrong != NULL)
     config_bad(p, "%s", wrong);
-  else if (is_key && (st->st_mode & S_IROTH) != 0)
-    config_bad(p, "all users may read '%s'; fix it with: chmod o-rwx %s", path,
-               path);
-  else if (is_key && dx_user() != NULL && (st->st_mode & S_IRGRP) != 0)
+  else if (is_key && dx_user() != NULL &&
+           (st->st_mode & (S_IRGRP | S_IROTH)) != 0)
     config_bad(p,
                "users other than '%s' may read '%s'; fix it with: "
                "chown %s: %s && chmod 600 %s",
                dx_user(), path, dx_user(), path, path);
+  else if (is_key && (st->st_mode & S_IROTH) != 0)
+    config_bad(p, "all users may read '%s'; fix it with: chmod o-rwx %s", path,
+               path);
 }
 
 /*

@@ -51,9 +51,7 @@ static enum dx_code check_may_start(int dirfd, const char *spool_dir,
   struct stat st;
 
   if (dx_docextractd_is_unit(""))
-    return dx_fail(err, DX_E_CONFIG, 0,
-                   "docextractd is not running; start it with: systemctl start "
-                   "docextractd");
+    return dx_fail(err, DX_E_CONFIG, 0, DX_NOT_RUNNING_UNIT);
   if (fstat(dirfd, &st) < 0)
     return dx_fail_sys(err, errno, "inspect", spool_dir);
   if (st.st_uid == geteuid())

@@ -18,6 +18,10 @@
 #include "lib/config/config.h"
 #include "lib/control/channel.h"
 
+#define DX_NOT_RUNNING "docextractd is not running"
+#define DX_NOT_RUNNING_UNIT \
+  DX_NOT_RUNNING "; start it with: systemctl start docextractd"
+
 /* The program that is started. */
 const char *dx_docextractd_path(void);
 

@@ -134,7 +134,8 @@ dx jobs
 has 'jobs: what nobody has picked up is stored' "$out" \
   "^${key:0:8}  stored +- +.* 0/1 +0  The chart is on this computer: docextractd is not running"
 dx show "$key"
-has 'show: and has no results yet' "$rc $err" '^75 .*has no results yet'
+has 'show: and has no results yet' "$rc $err" \
+  '^75 .*has no results yet; to see its status, run: docextract jobs$'
 
 asks() # TEXT REQUEST ARGUMENT...: the command sends the request
 {

@@ -547,7 +547,7 @@ has 'cancel: says that nothing was sent' "$out" '^None of .* uploaded'
 is 'cancel: the document is deleted' "$(documents)" 0
 is 'cancel: the manifest says so' "$(manifest)" 'failed: canceled'
 dx jobs
-has 'cancel: it is listed as canceled' "$out" "^${key:0:8}  canceled .*canceled"
+has 'cancel: it is listed as canceled' "$out" "^${key:0:8}  canceled [^:]*: it was canceled\$"
 dx cancel "$key"
 has 'cancel: a second time the job has already finished' \
   "$rc $out" '^0 .*already finished'

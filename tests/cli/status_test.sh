@@ -404,7 +404,7 @@ docextract retry ${key:0:8}"
     "^65 docextract: no job 'chart-12'"
   dx_as "$ann" cancel chart-13
   has 'cancel: where a print job is that has not come so far' "$rc $err" \
-    "^65 .*no job 'chart-13'; to list jobs that wait in CUPS, run: lpstat -o; all others: docextract jobs"
+    "^65 .*no job 'chart-13'; to list jobs that wait in CUPS, run: lpstat -o; all others: docextract jobs --all"
   dx_as "$ann" retry "$ann_key"
   has 'retry: what is extracted is extracted' "$rc $out$err" \
     '^0 Job .* has already finished: Extracted '

@@ -246,6 +246,8 @@ check "$t: the queue names the command" \
   until_true queue_says 'systemctl start docextractd'
 has "$t: the chart is stored" "$(on docextract jobs)" "^[^ ]+ +stored +chart-$job "
 has "$t: a command names it, too" "$(hello)" 'systemctl start docextractd'
+has "$t: so does the list of jobs" "$(on docextract jobs)" \
+  ': docextractd is not running; start it with: systemctl start docextractd$'
 is "$t: nothing is sent" "$(calls create)" 0
 on systemctl start docextractd
 job_ends "$t: started, it goes on" "$job" completed
