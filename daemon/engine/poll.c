@@ -327,9 +327,6 @@ static void poll_seen_pending(struct call *call, const struct dx_source *source)
   size_t i;
 
   engine_apply(sub, DX_EV_SEEN_PENDING);
-  for (i = 0; i < sub->file_count; i++) /* in a journal that was edited */
-    if (sub->files[i].url == NULL)
-      can_put_again = false;
   if (sub->state == DX_ST_REGISTERED && missing && are_valid) {
     run->poll.ask_first = false; /* PUT again to the same URL */
     run->poll.pending_ms = 0;

@@ -923,6 +923,31 @@ static void earlier_refusal_gets_a_manifest(void **state)
   assert_true(fixture_result_holds(FAILED, "\"failed\""));
 }
 
+static enum dx_permission takes_the_journal_away(void *ctx, struct dx_job *job)
+{
+  (void)ctx;
+  if (fixture.asked == 1) {
+    assert_int_equal(renameat(job->dirfd, "job.json", job->dirfd, "away"), 0);
+    assert_int_equal(mkdirat(job->dirfd, "job.json", 0700), 0);
+  }
+  return DX_MAY_SEND;
+}
+
+/* After a restart, it does not count as lost. */
+static void source_without_its_journal_is_not_requested(void **state)
+{
+  struct dx_job *job = fixture_job(1, false);
+
+  (void)state;
+  fixture.may_send = takes_the_journal_away;
+  fixture_drive(fixture.now_ms + 10 * S);
+  assert_int_equal(fixture.count[POST], 0);
+  assert_false(job->submissions[0].registering);
+  assert_int_equal(unlinkat(job->dirfd, "job.json", AT_REMOVEDIR), 0);
+  assert_int_equal(fixture_drive_to_end(), DX_OK);
+  assert_int_equal(fixture.count[POST], 1);
+}
+
 static bool is_sent_after_a_manifest(const struct fixture_call *call,
                                      struct fixture_response *ret)
 {
@@ -997,6 +1022,7 @@ int main(void)
       ON_STAGE(halted_job_is_released_with_its_on_result),
       ON_STAGE(job_is_not_released_without_its_journal),
       ON_STAGE(failure_has_a_manifest_before_the_journal_records_it),
+      ON_STAGE(source_without_its_journal_is_not_requested),
       ON_STAGE(failure_has_a_manifest_before_another_document_is_sent),
       ON_STAGE(failure_is_reported_once),
       ON_STAGE(failure_waits_for_the_results_directory),

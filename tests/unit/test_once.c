@@ -1305,18 +1305,6 @@ static void nothing_is_uploaded_again_without_its_document(void **state)
   counts(1, 1, 0);
 }
 
-static void nothing_is_uploaded_again_without_its_url(void **state)
-{
-  (void)state;
-  fixture.ignored_puts = 1;
-  fixture_drive(fixture.now_ms + 5 * S);
-  counts(1, 1, 0);
-  free(fixture.jobs[0]->submissions[0].files[0].url);
-  fixture.jobs[0]->submissions[0].files[0].url = NULL;
-  ends(DX_E_OVERDUE, "longer than ProcessingLimit");
-  counts(1, 1, 0);
-}
-
 static void failed_source_without_its_document_has_failed(void **state)
 {
   (void)state;
@@ -1517,7 +1505,6 @@ static const struct CMUnitTest retrying[] = {
     ONCE(results_are_fetched_without_the_document),
     ONCE(missing_document_is_not_registered),
     ONCE(nothing_is_uploaded_again_without_its_document),
-    ONCE(nothing_is_uploaded_again_without_its_url),
     ONCE(failed_source_without_its_document_has_failed),
     ONCE(journal_with_all_uploads_done_continues),
 };
