@@ -27,7 +27,6 @@ static enum dx_code register_take(struct dx_submission *sub,
   for (i = 0; i < sub->file_count; i++) {
     sub->files[i].url = created->urls[i];
     created->urls[i] = NULL;
-    sub->files[i].put = DX_PUT_NONE;
   }
   sub->url_until_ms = dx_wall_ms() + created->lifetime_ms;
   /* The first PUT follows at once: one journal write covers both. */

@@ -268,6 +268,8 @@ trailer <</Root 1 0 R/Size 61>>
 END
 is 'what viewers draw is accepted' "$(result "$dir/shown.pdf")" 'document 4 0'
 is 'and prints the same' "$("$same" "$dir/shown.pdf" "$dir/body" 2>&1)" same
+is 'in a unit of its own, which poppler ignores' \
+  "$(grep -ao 'UserUnit 1.5' "$dir/body")" 'UserUnit 1.5'
 is 'no annotation or field is sent' "$(interactive "$dir/body")" ''
 has 'values without an appearance are words of the page' \
   "$(text_of "$dir/body")" 'two .*from above|from above .*two'
