@@ -157,8 +157,6 @@ static void attend_on_message(struct attend *a,
     status_note(&note, a->here);
     if (note.kind == DX_NOTE_OVERDUE)
       b->overdue = a->leave = true;
-    if (note.kind == DX_NOTE_ADMIN) /* stops the queue */
-      attend_finish(a, dx_fail(&b->outcome, note.code, 0, "%s", note.text));
     break;
   case DX_VERB_ALIVE:
     break;

@@ -135,8 +135,8 @@ void status_note(const struct dx_note *note, bool here)
   status_set_reason(rows[note->kind].reason, rows[note->kind].is_on);
   if (note->kind == DX_NOTE_UPLOADING)
     show_upload(note->total > 0 ? (int)(note->done * 100 / note->total) : 100);
-  if (note->kind == DX_NOTE_UPLOADING || note->kind == DX_NOTE_OVERDUE ||
-      note->kind == DX_NOTE_ADMIN) /* the last two end the print job */
+  if (note->kind == DX_NOTE_UPLOADING ||
+      note->kind == DX_NOTE_OVERDUE) /* it ends the print job */
     return;
   dx_wait_sentence(note->code, here, text);
   if (note->kind == DX_NOTE_LOCAL) {

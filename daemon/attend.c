@@ -268,7 +268,8 @@ void attend_note(struct managed *managed, const struct dx_note *note)
 {
   if (managed->attendant == NULL)
     return;
-  if (note->kind == DX_NOTE_ADMIN)
+  if (note->kind == DX_NOTE_ADMIN &&
+      managed->job->print.backend != DX_BACKEND_NONE)
     stop_queue(managed, note);
   else
     send_note(managed->attendant, note, dx_job_is_here(managed->job));

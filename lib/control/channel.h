@@ -135,7 +135,8 @@ enum dx_started dx_started_by_word(const char *word);
   X(DX_NOTE_UNEXPECTED, "unexpected") /* an invalid response; text */        \
   X(DX_NOTE_PAUSED, "paused")         /* rate limit of the service */        \
   X(DX_NOTE_TOKEN, "token") /* refused or not available; text; retried */    \
-  X(DX_NOTE_ADMIN, "admin") /* the configuration must be fixed; text */      \
+  X(DX_NOTE_ADMIN, "admin") /* the configuration must be fixed; text; ends   \
+                               a print job, so only commands get it */       \
   X(DX_NOTE_LOCAL, "local") /* a failure here; text; retried each minute */  \
   X(DX_NOTE_LOCAL_OVER, "local-over")
 

@@ -389,7 +389,8 @@ fresh
 faults 'create * status 404\n'
 dx submit "$dir/a.pdf"
 key=$(jobs)
-is 'submit, another server: its status' "$rc" 78
+has 'submit, another server: its status, and what happens next' "$rc $err" \
+  '^78 .*404.*docextractd then continues job '
 until_true has_message 404
 dx jobs
 has 'jobs: the reason is shown' "$out" "stored .*404"

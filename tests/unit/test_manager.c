@@ -653,6 +653,20 @@ static void error_ends_the_print_job_but_not_the_job(void **state)
   }
 }
 
+static void
+command_is_told_that_its_job_waits_for_an_administrator(void **state)
+{
+  static const struct dx_note note = {
+      .kind = DX_NOTE_ADMIN, .code = DX_E_KEY, .text = "no key"};
+  struct managed *managed = take(KEY, false);
+  struct client *client = attend(managed);
+
+  (void)state;
+  attend_note(managed, &note);
+  check_heard(client, "note admin E_KEY 1 0 0 -1 no key\n");
+  assert_ptr_equal(managed->attendant, client);
+}
+
 /* The problem may have been fixed; only a connected backend reports it. */
 static void job_that_waits_for_an_administrator_is_tried_again(void **state)
 {
@@ -841,6 +855,7 @@ int main(void)
       MANAGED(receipts_are_looked_for_when_a_backend_is_gone),
       MANAGED(backend_may_connect_again),
       MANAGED(error_ends_the_print_job_but_not_the_job),
+      MANAGED(command_is_told_that_its_job_waits_for_an_administrator),
       MANAGED(job_that_waits_for_an_administrator_is_tried_again),
       MANAGED(backend_leaves_only_a_job_without_a_problem),
       MANAGED(backend_that_asked_nobody_decides_nothing),
