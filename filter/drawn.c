@@ -253,7 +253,7 @@ static void drawn_reach(struct drawn *d, const struct qpdf_entry *object,
   }
   mark = drawn_mark_of(d, place.id);
   if (mark->roles != 0 && mark->generation != object->generation)
-    drawn_fail(d, DX_REASON_DAMAGED, "two parts of it have one number");
+    drawn_fail(d, DX_REASON_DAMAGED, "two of its parts have the same number");
   place.roles = roles & ~mark->roles;
   mark->roles |= roles;
   mark->generation = object->generation;

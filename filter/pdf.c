@@ -134,7 +134,7 @@ static enum dx_reason pdf_open(struct pdf_work *w)
   (void)qpdf_read_memory(w->pdf, "", w->bytes, w->len, NULL);
   reason = pdf_reason_of(w->pdf, DX_REASON_DAMAGED);
   if (reason == DX_REASON_DAMAGED)
-    return pdf_refuse(w, reason, 0, "its list of pages is lost");
+    return pdf_refuse(w, reason, 0, "its list of pages is missing");
   if (reason != DX_REASON_NONE)
     return reason;
   if (qpdf_is_encrypted(w->pdf) && !qpdf_allow_print_low_res(w->pdf) &&
@@ -143,7 +143,7 @@ static enum dx_reason pdf_open(struct pdf_work *w)
   root = qpdf_get_root(w->pdf);
   if (!qpdf_oh_is_dictionary(w->pdf, root) ||
       !qpdf_oh_is_indirect(w->pdf, root))
-    return pdf_refuse(w, DX_REASON_DAMAGED, 0, "its list of pages is lost");
+    return pdf_refuse(w, DX_REASON_DAMAGED, 0, "its list of pages is missing");
   return pdf_reason_of(w->pdf, DX_REASON_DAMAGED);
 }
 
@@ -225,7 +225,8 @@ static enum dx_reason pdf_visit_node(struct pdf_work *w, qpdf_oh node,
   else if (!qpdf_oh_is_array(pdf, kids))
     reason = pdf_refuse(w, DX_REASON_DAMAGED, 0, NULL);
   else if (depth >= DEPTH_MAX || ++w->nodes > DX_PAGES_MAX)
-    reason = pdf_refuse(w, DX_REASON_DAMAGED, 0, "its list of pages is lost");
+    reason =
+        pdf_refuse(w, DX_REASON_DAMAGED, 0, "its list of pages is missing");
   else
     kid_count = qpdf_oh_get_array_n_items(pdf, kids);
   for (i = 0; i < kid_count && reason == DX_REASON_NONE; i++) {
@@ -241,8 +242,8 @@ static enum dx_reason pdf_visit_node(struct pdf_work *w, qpdf_oh node,
   if (reason == DX_REASON_NONE && qpdf_oh_is_array(pdf, kids) &&
       qpdf_oh_is_integer(pdf, count) &&
       qpdf_oh_get_int_value(pdf, count) != w->total - first)
-    reason = pdf_refuse(w, DX_REASON_DAMAGED, 0,
-                        "it has another number of pages than it says");
+    reason =
+        pdf_refuse(w, DX_REASON_DAMAGED, 0, "its number of pages is wrong");
   qpdf_oh_release(pdf, count);
   qpdf_oh_release(pdf, kids);
   qpdf_oh_release(pdf, page);
@@ -258,7 +259,8 @@ static enum dx_reason pdf_choose(struct pdf_work *w)
   if (qpdf_oh_is_dictionary(w->pdf, tree))
     reason = pdf_visit_node(w, tree, qpdf_oh_new_dictionary(w->pdf), 0);
   else
-    reason = pdf_refuse(w, DX_REASON_DAMAGED, 0, "its list of pages is lost");
+    reason =
+        pdf_refuse(w, DX_REASON_DAMAGED, 0, "its list of pages is missing");
   qpdf_oh_remove_key(w->pdf, root, "/Pages"); /* there will be another one */
   qpdf_oh_release_all(w->pdf);
   return reason == DX_REASON_NONE && w->count == 0 ? DX_REASON_NO_PAGES

@@ -154,7 +154,7 @@ static enum dx_code bundle_truncated(const struct dx_bundle_reader *reader,
                                      struct dx_err *err)
 {
   return dx_fail(err, DX_E_BUNDLE, 0,
-                 "document %d was truncated on the way: print the job again",
+                 "document %d was truncated: print the job again",
                  reader->place);
 }
 

@@ -378,7 +378,7 @@ static enum dx_code load_at(struct dx_spool *spool, const char *parent,
   if (code == DX_OK && (memcmp(name, job->key, DX_KEY_BYTES - 1) != 0 ||
                         (name[DX_KEY_BYTES - 1] != '\0' &&
                          strcmp(name + DX_KEY_BYTES, job->print.run) != 0)))
-    code = dx_fail(err, DX_E_DAMAGED, 0, "the job file is of another job");
+    code = dx_fail(err, DX_E_DAMAGED, 0, "the job file belongs to another job");
   if (code == DX_OK)
     *ret_job = job;
   else

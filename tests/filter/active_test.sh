@@ -594,7 +594,7 @@ startxref\n%d\n%%%%EOF\n' "$start" "$before" "$table" >> "$dir/twice.pdf"
 # To libqpdf 12 the first one is not there.
 has 'an object number that exists twice hides nothing' \
   "$(result "$dir/twice.pdf"): $(reason)" "^refused damaged 0: page 1 is damaged:\
- (two parts of it have one number|a part of it is missing); $copy\$"
+ (two of its parts have the same number|a part of it is missing); $copy\$"
 
 with_table "$dir/names.pdf" << END
 1 0 obj <</Type/Catalog/Pages 2 0 R>> endobj

@@ -74,7 +74,7 @@ while IFS='|' read -r object what expected; do
   without "$object"
   is "$what is lost" "$(judged "$dir/d.pdf")" "refused damaged 0: $expected"
 done << 'END'
-2|the page tree|it is damaged: its list of pages is lost
+2|the page tree|it is damaged: its list of pages is missing
 3|a page|page 1 is damaged: the page is missing
 4|a branch of the page tree|page 2 is damaged: the page is missing
 6|the list of resources|page 1 is damaged: its content is missing
@@ -111,7 +111,7 @@ is 'content that is no stream' "$(judged "$dir/d.pdf")" \
 for count in 2 4; do
   sed "s/Count 3/Count $count/" "$dir/three.pdf" > "$dir/d.pdf"
   is "a page tree that claims $count pages, of 3" "$(judged "$dir/d.pdf")" \
-    'refused damaged 0: it is damaged: it has another number of pages than it says'
+    'refused damaged 0: it is damaged: its number of pages is wrong'
 done
 
 # Viewers show the pages below the catalog, libqpdf those of the topmost parent.
