@@ -161,7 +161,7 @@ document "$dir/shown.pdf" << END
 5 0 obj <</Type/Page/Parent 2 0 R/Contents[35 0 R 36 0 R]
   /Resources<</Font<</F 6 0 R>>/Properties<</A 20 0 R/B 21 0 R/C 22 0 R
     /D<</Type/OCMD/OCGs[20 0 R 21 0 R]/P/AllOn>>
-    /E<</Type/OCMD/VE[/And 20 0 R[/Not 21 0 R]]>>/G 23 0 R
+    /E<</Type/OCMD/VE[/Or 21 0 R[/Not 20 0 R]]>>/G 23 0 R
     /T<</ActualText(spoken)>>>>
     /XObject<</H 37 0 R/I 38 0 R>>>>>> endobj
 6 0 obj <</Type/Font/Subtype/Type1/BaseFont/Helvetica
