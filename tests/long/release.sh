@@ -36,7 +36,7 @@ build_in() # DIRECTORY LOG OPTIONS [COMMAND...]: packages, beside the directory
   shift 3
   (cd "$at" && "$@" env DEB_BUILD_OPTIONS="parallel=2 $options" \
     dpkg-buildpackage -us -uc) > "$log" 2>&1 || {
-    tail -n 20 "$log" | sed 's/^/# /'
+    { grep '^FAIL' "$log"; tail -n 20 "$log"; } | sed 's/^/# /'
     give_up "packages are built in ${at##*/}"
   }
 }
