@@ -22,8 +22,8 @@
 #include "lib/control/status.h"
 #include "lib/spool/results.h"
 
-#define NO_RESULTS_YET \
-  "job %s has no results yet; to see its status, run: docextract jobs"
+#define NO_RESULTS_YET "job %s has no results yet"
+#define SEE_STATUS "; to see its status, run: docextract jobs"
 #define DX_RESULT_MAX_BYTES 1073741824LL /* the maximum of MaxResultSize */
 
 struct show {
@@ -219,8 +219,8 @@ static enum dx_code show_all(struct show *s, const struct dx_job *job,
   if (dx_job_is_final(job))
     return dx_fail(err, DX_E_JOB, 0, "job %s has no results", job->key);
   if (!dx_job_is_undecided(job))
-    return dx_fail(err, DX_E_NOT_YET, 0, NO_RESULTS_YET, job->key);
-  (void)dx_fail(err, DX_E_NOT_YET, 0, "job %s has no results yet", job->key);
+    return dx_fail(err, DX_E_NOT_YET, 0, NO_RESULTS_YET SEE_STATUS, job->key);
+  (void)dx_fail(err, DX_E_NOT_YET, 0, NO_RESULTS_YET, job->key);
   if (s->cli->asks)
     return dx_fail_advice(err, "it needs a decision of the administrator");
   return dx_fail_advice(
@@ -243,7 +243,7 @@ static enum dx_code show_job(struct show *s, const char *text,
   if (code == DX_OK)
     code = cli_read_job(s->cli, key, &job, err);
   if (code == DX_E_NOT_FOUND && key[0] != '\0') /* not picked up yet */
-    code = dx_fail(err, DX_E_NOT_YET, 0, NO_RESULTS_YET, key);
+    code = dx_fail(err, DX_E_NOT_YET, 0, NO_RESULTS_YET SEE_STATUS, key);
   if (code == DX_OK)
     code = show_all(s, job, err);
   dx_job_free(&job);

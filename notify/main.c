@@ -251,11 +251,11 @@ static gboolean watch_on_readable(GIOChannel *lines, GIOCondition condition,
     dx_json_free(&line);
     g_free(text);
   }
-  /* If the desktop shows no notifications now, the ends are requested again. */
   if (status == G_IO_STATUS_AGAIN) {
     shown_save(&n->shown);
     return G_SOURCE_CONTINUE;
   }
+  /* Requests the ends again, also those that the desktop did not show now. */
   watch_later(n);
   return G_SOURCE_REMOVE;
 }

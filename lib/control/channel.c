@@ -304,7 +304,7 @@ static enum dx_code connect_to(struct dx_channel *channel, int spool_dirfd,
   if (connect(channel->fd, (const struct sockaddr *)&address, sizeof(address)) <
       0) {
     if (errno == ENOENT || errno == ECONNREFUSED)
-      return dx_fail(err, DX_E_NOT_FOUND, errno, "docextractd is not running");
+      return dx_fail(err, DX_E_NOT_FOUND, errno, DX_NOT_RUNNING);
     if (errno == EAGAIN || errno == EINTR) /* its queue is full */
       return dx_fail(err, DX_E_BUSY, errno, "docextractd does not respond");
     return dx_fail_sys(err, errno, "connect to docextractd in", spool_dir);

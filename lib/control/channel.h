@@ -32,6 +32,8 @@
 #define DX_CHANNEL_LINE_BYTES 2048         /* with the newline */
 #define DX_CHANNEL_WORDS 8
 
+#define DX_NOT_RUNNING "docextractd is not running"
+
 /* What a client sends: verb, its word, number of words after it, has a text.
  * KEY: of the job. RUN: names the receipt. */
 #define DX_CLIENT_VERBS(X)                                                   \

@@ -58,8 +58,8 @@ static enum dx_code check_may_start(int dirfd, const char *spool_dir,
     return DX_OK;
   dx_user_name_of(st.st_uid, owner);
   return dx_fail(err, DX_E_ACCESS, 0,
-                 "docextractd is not running, and only '%s', who owns SpoolDir "
-                 "'%s', can start it",
+                 DX_NOT_RUNNING ", and only '%s', who owns SpoolDir "
+                                "'%s', can start it",
                  owner, spool_dir);
 }
 

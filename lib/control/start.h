@@ -18,7 +18,6 @@
 #include "lib/config/config.h"
 #include "lib/control/channel.h"
 
-#define DX_NOT_RUNNING "docextractd is not running"
 #define DX_NOT_RUNNING_UNIT \
   DX_NOT_RUNNING "; start it with: systemctl start docextractd"
 
