@@ -206,6 +206,24 @@ is "$t: the orphan had only a part of the job: nothing is sent twice" \
 start_cupsd
 exactly_once "$t"
 
+t='cupsd is killed while it saves the job'
+to_the_wait
+stop_cupsd KILL
+end_children
+printf -v record '%s/spool/c%05d' "$cups" "$job"
+cp -p "$record" "$record.N"
+rm "$cups/cache/job.cache"
+start_cupsd # which has the job twice now, and never ends the second one
+faults '#'
+until_true extracted 3 # for a job that waits, the first ends before its results
+exactly_once "$t"
+stop_cupsd
+rm "$cups/cache/job.cache" # as doc/administration.md has it
+start_cupsd
+clear_results
+print_three
+exactly_once "$t: the next job"
+
 t='cupsd is stopped and started while waiting'
 to_the_wait
 stop_cupsd TERM
