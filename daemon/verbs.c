@@ -241,8 +241,12 @@ static enum dx_code move_section(struct manager *manager, struct dx_job *job,
     code =
         dx_submission_set_place(sub, name, service->base_url, sub->key_id, err);
   }
-  return code == DX_OK ? dx_job_set_service(job, name, service->base_url, err)
-                       : code;
+  if (code == DX_OK)
+    code = dx_job_set_service(job, name, service->base_url, err);
+  /* A print job that is sent again to a queue of that section is found. */
+  if (code == DX_OK)
+    code = dx_job_set_content(job, err);
+  return code == DX_OK ? dx_spool_add_aliases(manager->spool, job, err) : code;
 }
 
 /* The administrator has decided to send what waits. */

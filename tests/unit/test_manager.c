@@ -767,6 +767,25 @@ static void retry_moves_only_what_is_not_settled(void **state)
   assert_string_equal(subs[1].section, "other");
 }
 
+/* The device URI of its queue was changed before the client sent it again. */
+static void moved_job_is_found_when_it_is_sent_again(void **state)
+{
+  struct dx_job *receipt;
+
+  (void)state;
+  (void)take(KEY, true);
+  say(dial(), "retry " KEY " other");
+  turn();
+  receipt = load(receive(KEY_2, true));
+  (void)strcpy(receipt->uuid, KEY);
+  assert_int_equal(
+      dx_job_set_service(receipt, "other", "https://a.example", &err), DX_OK);
+  assert_int_equal(dx_job_set_content(receipt, &err), DX_OK);
+  assert_int_equal(dx_spool_pick_up(&spool, receipt, &err), DX_E_EXISTS);
+  assert_string_equal(receipt->key, KEY);
+  dx_job_free(&receipt);
+}
+
 /* Also a job whose documents are gone, if the service may have them. */
 static void retried_job_is_saved_and_new(void **state)
 {
@@ -861,6 +880,7 @@ int main(void)
       MANAGED(backend_that_asked_nobody_decides_nothing),
       MANAGED(canceled_job_says_what_the_service_has),
       MANAGED(retry_moves_only_what_is_not_settled),
+      MANAGED(moved_job_is_found_when_it_is_sent_again),
       MANAGED(retried_job_is_saved_and_new),
       MANAGED(job_whose_on_result_is_pending_is_not_purged),
       MANAGED(seen_failures_are_marked_in_memory_too),
