@@ -414,26 +414,30 @@ void manager_expire(void *ctx, struct dx_job *job)
 }
 
 /* permit.c asks only about the current print job of a job in progress. */
-static void on_canceled(void *ctx, const char *key)
+static bool on_canceled(void *ctx, const char *key)
 {
   struct manager *manager = ctx;
   struct managed *managed = manager_find(manager, key);
   struct dx_err err;
+  enum dx_code code;
 
   if (managed != NULL && !managed->job->ended) {
     (void)dx_job_cancel_other_print(managed->job, key);
-    return;
+    return true;
   }
-  if (manager_borrow(manager, key, &managed, &err) != DX_OK)
-    return;
+  code = manager_borrow(manager, key, &managed, &err);
+  if (code != DX_OK)
+    return code == DX_E_NOT_FOUND || code == DX_E_DAMAGED;
   if (!dx_job_is_finished(managed->job)) {
     if (strcmp(managed->job->print.key, key) == 0)
       permit_learn(managed, DX_ANSWER_CANCELED);
-    else if (dx_job_cancel_other_print(managed->job, key) &&
-             dx_job_save(managed->job, &err) != DX_OK)
+    else if (dx_job_cancel_other_print(managed->job, key))
+      code = dx_job_save(managed->job, &err);
+    if (code != DX_OK)
       dx_log(DX_LOG_WARNING, "job %s: %s", managed->job->key, err.text);
   }
   (void)manager_drive(manager, managed);
+  return code == DX_OK;
 }
 
 /* ---- start, stop ---- */

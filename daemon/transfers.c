@@ -113,14 +113,19 @@ static void transfers_see(void *ctx, const struct dx_print_job *listed)
     job->seen_at_ms = t->now_ms; /* its queue may become ours again */
     return;
   }
-  if (is_moved || listed->phase == DX_PRINT_CANCELED)
-    t->canceled(t->ctx, key);
+  if (queue != end) {
+    memcpy(job->queue, queue->name, sizeof(job->queue));
+    memcpy(job->service, queue->service, sizeof(job->service));
+  }
+  if ((is_moved || listed->phase == DX_PRINT_CANCELED) &&
+      !t->canceled(t->ctx, key)) {
+    job->seen_at_ms = t->now_ms;
+    return;
+  }
   if (queue == end) {
     transfers_update(t, job, DX_PRINT_CANCELED, 0, t->now_ms);
     return;
   }
-  memcpy(job->queue, queue->name, sizeof(job->queue));
-  memcpy(job->service, queue->service, sizeof(job->service));
   transfers_update(t, job, listed->phase,
                    listed->documents - listed->has_end_sheet, t->now_ms);
   if (is_new && transfers_is_done(t, job)) /* it is the last one */

@@ -20,8 +20,9 @@ struct our_queue {
   char service[DX_SECTION_BYTES];
 };
 
-/* A print job was canceled, or moved to a printer that is not ours. */
-typedef void transfers_canceled(void *ctx, const char *key);
+/* A print job was canceled, or moved to a printer that is not ours. False after
+ * a local failure: the next look repeats it. */
+typedef bool transfers_canceled(void *ctx, const char *key);
 
 struct transfers {
   struct cupsd_list list; /* its call also for the queues */

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -583,6 +584,25 @@ static void failed_job_is_canceled_with_its_print_job(void **state)
   assert_int_equal(stored_state(KEY), DX_ST_CANCELED);
 }
 
+/* It is asked to cancel again only if that may succeed. */
+static void job_that_cannot_be_read_now_is_not_canceled_yet(void **state)
+{
+  struct rlimit before, none;
+  bool is_done;
+
+  (void)state;
+  fail_job(KEY, true);
+  assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+  none = before;
+  none.rlim_cur = 0;
+  assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+  is_done = manager.transfers.canceled(&manager, KEY);
+  assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+  assert_false(is_done);
+  assert_true(manager.transfers.canceled(&manager, KEY));
+  assert_true(manager.transfers.canceled(&manager, KEY_2));
+}
+
 /* ---- backends ---- */
 
 static void failures_are_those_of_the_queue(void **state)
@@ -870,6 +890,7 @@ int main(void)
       MANAGED(failed_job_is_canceled_when_both_print_jobs_are),
       MANAGED(job_is_canceled_when_both_print_jobs_are),
       MANAGED(failed_job_is_canceled_with_its_print_job),
+      MANAGED(job_that_cannot_be_read_now_is_not_canceled_yet),
       MANAGED(failures_are_those_of_the_queue),
       MANAGED(receipts_are_looked_for_when_a_backend_is_gone),
       MANAGED(backend_may_connect_again),

@@ -153,12 +153,14 @@ static const struct dx_config config = {
     .services = &service, .service_count = 1, .keep_jobs_ms = 7 * DAY_MS};
 static struct dx_err err;
 static int canceled;
+static bool cancel_fails;
 
-static void on_canceled(void *ctx, const char *key)
+static bool on_canceled(void *ctx, const char *key)
 {
   (void)ctx;
   assert_true(dx_is_key(key));
   canceled++;
+  return !cancel_fails;
 }
 
 static int start(void **state)
@@ -168,6 +170,7 @@ static int start(void **state)
   dx_clock_use(&test_clock);
   call.is_open = false;
   canceled = 0;
+  cancel_fails = false;
   chart_uri = "docextract://default";
   if (temp_dir_make(dir) < 0 || dx_spool_open(dir, &spool, &err) != DX_OK)
     return -1;
@@ -380,6 +383,34 @@ static void moved_or_canceled_job_is_reported(void **state)
   assert_int_equal(t.all.count, 0);
 }
 
+/* Also one that was canceled before the first look. */
+static void report_is_repeated_until_it_succeeds(void **state)
+{
+  struct row row = incoming;
+
+  (void)state;
+  look_at_one(incoming);
+  row.queue = "paper";
+  cancel_fails = true;
+  look_at_one(row);
+  look_at_one(row);
+  assert_int_equal(canceled, 2);
+  cancel_fails = false;
+  look_at_one(row);
+  assert_int_equal(canceled, 3);
+  assert_int_equal(t.all.count, 0);
+  row = incoming;
+  row.id = 20;
+  row.state = IPP_JSTATE_CANCELED;
+  cancel_fails = true;
+  look_at_one(row);
+  assert_string_equal(t.all.jobs[0].queue, "chart");
+  cancel_fails = false;
+  look_at_one(row);
+  assert_int_equal(canceled, 5);
+  assert_int_equal(t.all.count, 0);
+}
+
 /* Not the job sheet at the end, which cupsd counts. */
 static void sheet_is_not_a_document(void **state)
 {
@@ -462,6 +493,7 @@ int main(void)
       OBSERVED(job_of_a_changed_queue_is_not_lost),
       OBSERVED(incomplete_job_stays_incomplete),
       OBSERVED(moved_or_canceled_job_is_reported),
+      OBSERVED(report_is_repeated_until_it_succeeds),
       OBSERVED(sheet_is_not_a_document),
       OBSERVED(incomplete_receipt_is_refused),
       OBSERVED(number_of_jobs_is_limited),
