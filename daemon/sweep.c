@@ -73,6 +73,7 @@ static enum dx_retention retention_of(const struct dx_sweep *sweep,
 
 static void sweep_job(struct round *r, struct dx_job **job)
 {
+  char name[DX_RECEIPT_BYTES];
   struct dx_err err;
 
   switch (retention_of(r->sweep, *job)) {
@@ -85,6 +86,9 @@ static void sweep_job(struct round *r, struct dx_job **job)
       log_failure(dx_job_save(*job, &err), &err);
     break;
   case DX_RETENTION_REMOVE:
+    /* Without the job, the documents of its receipt would be sent again. */
+    if (dx_spool_has_receipt(r->spool, (*job)->key, name))
+      break;
     log_failure(dx_spool_remove(r->spool, job, &err), &err);
     return;
   case DX_RETENTION_KEEP:

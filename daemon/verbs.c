@@ -365,12 +365,15 @@ static enum dx_code verb_purge(struct client *client, const char *key,
                                struct dx_err *err)
 {
   struct manager *manager = client->manager;
+  char name[DX_RECEIPT_BYTES];
   struct dx_job *job = NULL;
   enum dx_code code = DX_E_JOB;
 
   if (manager_find(manager, key) == NULL)
     code = dx_spool_load(manager->spool, key, &job, err);
-  if (code == DX_OK && (!dx_job_is_finished(job) || dx_job_awaits_hook(job)))
+  /* Without the job, the documents of its receipt would be sent again. */
+  if (code == DX_OK && (!dx_job_is_finished(job) || dx_job_awaits_hook(job) ||
+                        dx_spool_has_receipt(manager->spool, job->key, name)))
     code = DX_E_JOB;
   if (code == DX_E_JOB)
     (void)dx_fail(err, DX_E_JOB, 0,

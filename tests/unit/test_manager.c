@@ -848,6 +848,19 @@ static void job_whose_on_result_is_pending_is_not_purged(void **state)
   assert_int_equal(entries("finished"), 1);
 }
 
+/* The merge may have failed because the disk is full. */
+static void job_with_a_receipt_is_not_purged(void **state)
+{
+  (void)state;
+  set_states(take(KEY, false), DX_ST_EXTRACTED, DX_ST_EXTRACTED);
+  turn();
+  assert_int_equal(entries("finished"), 1);
+  (void)receive(KEY, false);
+  say(dial(), "purge " KEY);
+  check_heard(&dialed[0].client, "error E_JOB ");
+  assert_int_equal(entries("finished"), 1);
+}
+
 static void seen_failures_are_marked_in_memory_too(void **state)
 {
   struct managed *managed = take(KEY, true);
@@ -904,6 +917,7 @@ int main(void)
       MANAGED(moved_job_is_found_when_it_is_sent_again),
       MANAGED(retried_job_is_saved_and_new),
       MANAGED(job_whose_on_result_is_pending_is_not_purged),
+      MANAGED(job_with_a_receipt_is_not_purged),
       MANAGED(seen_failures_are_marked_in_memory_too),
       MANAGED(hello_ends_with_its_client),
   };

@@ -192,6 +192,21 @@ static void old_finished_jobs_are_removed(void **state)
   assert_int_equal(entries("incoming"), 0);
 }
 
+/* The backend was killed before docextractd picked up the receipt. */
+static void record_stays_until_its_receipt_is_merged(void **state)
+{
+  static const char receipt[] = "received/" KEY ".0123456789abcdef";
+
+  (void)state;
+  finish(NULL);
+  assert_int_equal(mkdirat(spool.dirfd, receipt, 0700), 0);
+  sweep_in(8);
+  assert_int_equal(entries("finished"), 1);
+  assert_int_equal(unlinkat(spool.dirfd, receipt, AT_REMOVEDIR), 0);
+  sweep_in(8);
+  assert_int_equal(entries("finished"), 0);
+}
+
 /* Also those of jobs that were lost, or whose content has changed. */
 static void links_go_with_their_jobs(void **state)
 {
@@ -429,6 +444,7 @@ int main(void)
 #define IN_SPOOL(test) cmocka_unit_test_setup_teardown(test, start, stop)
   const struct CMUnitTest tests[] = {
       IN_SPOOL(old_finished_jobs_are_removed),
+      IN_SPOOL(record_stays_until_its_receipt_is_merged),
       IN_SPOOL(links_go_with_their_jobs),
       IN_SPOOL(record_stays_as_long_as_cupsd_may_run_its_job_again),
       IN_SPOOL(record_of_a_job_that_was_sent_again_stays_as_long),
