@@ -135,7 +135,8 @@ fake_http = -Wl,--wrap=dx_http_start -Wl,--wrap=dx_http_cancel \
 tests_unit_test_api_LDFLAGS = $(fake_http)
 tests_unit_test_cupsd_LDFLAGS = $(fake_http) -Wl,--wrap=reallocarray
 tests_unit_test_engine_SOURCES = tests/unit/test_engine.c $(engine_fixture)
-tests_unit_test_engine_LDFLAGS = $(fake_http)
+tests_unit_test_engine_LDFLAGS = $(fake_http) \
+	-Wl,--wrap=dx_fs_check_free -Wl,--wrap=dx_check_result
 tests_unit_test_fs_LDFLAGS = -Wl,--wrap=renameat2 -Wl,--wrap=readdir64
 tests_unit_test_manager_SOURCES = tests/unit/test_manager.c \
 	daemon/attend.c daemon/manager.c daemon/permit.c daemon/transfers.c \
@@ -150,6 +151,7 @@ tests_unit_test_outage_SOURCES = tests/unit/test_outage.c $(engine_fixture)
 tests_unit_test_outage_LDFLAGS = $(fake_http)
 tests_unit_test_permit_SOURCES = tests/unit/test_permit.c \
 	daemon/attend.c daemon/permit.c
+tests_unit_test_results_LDFLAGS = -Wl,--wrap=dx_fs_write
 tests_unit_test_rows_SOURCES = tests/unit/test_rows.c $(engine_fixture)
 tests_unit_test_rows_LDFLAGS = $(fake_http)
 tests_unit_test_spool_LDFLAGS = -Wl,--wrap=renameat \

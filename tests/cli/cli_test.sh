@@ -130,6 +130,10 @@ if [ "$(id -u)" = 0 ]; then
     "^warning: .*conf:5: .*roots.key' cannot be used by '$owner'.*; fix the owner"
   has 'config: so is a command' "$err" \
     "^warning: .*conf:6: TokenCommand .*roots.mint' cannot be used by '$owner'"
+  setpriv --reuid=1 --regid="$group" --clear-groups "$program" -c "$conf" \
+    config > /dev/null 2> "$dir/err"
+  is 'config: what other users cannot use is no problem' \
+    "$? $(cat "$dir/err")" '0 '
 fi
 
 # Only root can write there.

@@ -5,6 +5,7 @@
  */
 #include "tests/unit/engine_fixture.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
@@ -878,6 +879,57 @@ static void nothing_is_created_until_results_can_be_written(void **state)
   assert_int_equal(fixture.count[DX_CALL_CREATE], 2);
 }
 
+static bool is_full, is_unreadable;
+
+enum dx_code __real_dx_fs_check_free(int dirfd, struct dx_err *err);
+enum dx_code __wrap_dx_fs_check_free(int dirfd, struct dx_err *err);
+enum dx_code __wrap_dx_fs_check_free(int dirfd, struct dx_err *err)
+{
+  return is_full ? dx_fail(err, DX_E_SPACE, ENOSPC, "full")
+                 : __real_dx_fs_check_free(dirfd, err);
+}
+
+enum dx_code __real_dx_check_result(FILE *in, const char *source_id,
+                                    const char *case_id, bool *ret_is_empty,
+                                    struct dx_err *err);
+enum dx_code __wrap_dx_check_result(FILE *in, const char *source_id,
+                                    const char *case_id, bool *ret_is_empty,
+                                    struct dx_err *err);
+/* Reading a directory fails, as reading from a broken disk does. */
+enum dx_code __wrap_dx_check_result(FILE *in, const char *source_id,
+                                    const char *case_id, bool *ret_is_empty,
+                                    struct dx_err *err)
+{
+  if (is_unreadable)
+    assert_true(dup2(fixture.spool.dirfd, fileno(in)) >= 0);
+  is_unreadable = false;
+  return __real_dx_check_result(in, source_id, case_id, ret_is_empty, err);
+}
+
+static void result_is_not_fetched_to_a_full_disk(void **state)
+{
+  (void)state;
+  (void)fixture_job(1, false);
+  is_full = true;
+  fixture_drive(fixture.now_ms + 10 * MIN);
+  is_full = false;
+  assert_int_equal(fixture.count[DX_CALL_EXTRACT], 0);
+  assert_true(fixture.notes[DX_NOTE_LOCAL] > 0);
+  assert_int_equal(fixture_drive_to_end(), DX_OK);
+  assert_int_equal(fixture.count[DX_CALL_EXTRACT], 1);
+}
+
+/* The problem is here, not at the service. */
+static void result_that_cannot_be_read_back_is_fetched_again(void **state)
+{
+  (void)state;
+  (void)fixture_job(1, false);
+  is_unreadable = true;
+  assert_int_equal(fixture_drive_to_end(), DX_OK);
+  assert_int_equal(fixture.notes[DX_NOTE_LOCAL], 1);
+  assert_int_equal(fixture.count[DX_CALL_EXTRACT], 2);
+}
+
 /* With `docextract cancel`: a manifest reports it. */
 static void cancel_in_cups_leaves_no_manifest(void **state)
 {
@@ -1027,6 +1079,8 @@ int main(void)
       ON_STAGE(failure_is_reported_once),
       ON_STAGE(failure_waits_for_the_results_directory),
       ON_STAGE(nothing_is_created_until_results_can_be_written),
+      ON_STAGE(result_is_not_fetched_to_a_full_disk),
+      ON_STAGE(result_that_cannot_be_read_back_is_fetched_again),
       ON_STAGE(cancel_in_cups_leaves_no_manifest),
       ON_STAGE(job_that_ended_before_it_was_added_gets_a_manifest),
       ON_STAGE(earlier_refusal_gets_a_manifest),

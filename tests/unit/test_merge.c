@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "lib/base/clock.h"
 #include "lib/base/fs.h"
 #include "lib/base/policy.h"
 #include "lib/print/print_job.h"
@@ -134,6 +135,7 @@ static void test_bytes(void **state)
 #define KEY "0123456789abcdef0123456789abcdef"
 #define KEY_2 "00112233445566778899aabbccddeeff"
 #define KEY_3 "ffeeddccbbaa99887766554433221100"
+#define KEY_4 "ffeeddccbbaa99887766554433221101"
 
 static char dir[TEMP_DIR_BYTES];
 static struct dx_spool spool;
@@ -141,6 +143,7 @@ static struct dx_err err;
 static int fatal_step;        /* counts down; 0: none */
 static const char *next_key;  /* of the print job of commit() */
 static const char *next_uuid; /* NULL: it has none */
+static const char *next_user, *next_service;
 
 static void step(void)
 {
@@ -208,6 +211,8 @@ static int start(void **state)
   (void)state;
   next_key = KEY;
   next_uuid = NULL;
+  next_user = "ann";
+  next_service = "default";
   link_errno = 0;
   if (temp_dir_make(dir) < 0)
     return -1;
@@ -250,13 +255,13 @@ static void commit(const char *letters, const char *cupsd)
         dx_fs_write(job->dirfd, file, &letters[i], 1, 0600, true, &err), DX_OK);
     job->documents[i].is_here = true;
   }
-  job->service = strdup("default");
+  job->service = strdup(next_service);
   job->base_url = strdup("https://a");
   job->print.cupsd = strdup(cupsd);
   job->print.backend = DX_BACKEND_ATTENDS;
   job->queue = strdup("chart");
   job->cups_id = strdup(strcmp(next_key, KEY) == 0 ? "1" : "2");
-  job->user = strdup("ann");
+  job->user = next_user != NULL ? strdup(next_user) : NULL;
   job->uuid = next_uuid != NULL ? strdup(next_uuid) : NULL;
   (void)strcpy(job->key, next_key);
   assert_int_equal(dx_job_plan(job, &err), DX_OK);
@@ -698,6 +703,9 @@ static void any_difference_makes_another_job(void **state)
   first_run("AB", "xx");
   send_again(KEY_2, "AC");
   assert_true(is_new_job(KEY_2));
+  next_service = "other";
+  send_again(KEY_4, "AB");
+  assert_true(is_new_job(KEY_4));
   next_uuid = "urn:uuid:2";
   send_again(KEY_3, "AB");
   assert_true(is_new_job(KEY_3));
@@ -720,6 +728,10 @@ static void without_a_uuid_none_is_the_same(void **state)
   first_run("AB", "xx");
   send_again(KEY_2, "AB");
   assert_true(is_new_job(KEY_2));
+  next_uuid = UUID;
+  next_user = NULL;
+  send_again(KEY_3, "AB");
+  assert_true(is_new_job(KEY_3));
 }
 
 static void it_is_as_new_when_the_record_is_gone(void **state)
@@ -796,6 +808,8 @@ static void aliases_go_with_the_next_sweep(void **state)
     assert_int_equal(unlinkat(spool.dirfd, names[i], 0), 0);
     assert_int_equal(renameat(spool.dirfd, "away", spool.dirfd, names[i]), 0);
   }
+  dx_spool_sweep_aliases(&spool, dx_monotonic_ms() - 1); /* its time is over */
+  assert_int_equal(count_aliases(), 2);
   dx_spool_sweep_aliases(&spool, INT64_MAX);
   assert_int_equal(count_aliases(), 0);
 }
@@ -833,9 +847,13 @@ static void another_print_job_counts_when_one_is_canceled(void **state)
   assert_int_equal(take_receipt(), DX_OK);
   job = load();
   assert_true(dx_job_next_print(job));
+  assert_true(job->dirty);
   assert_string_equal(job->print.key, KEY);
   assert_int_equal(job->print.backend, DX_BACKEND_BROKEN);
   assert_false(dx_job_next_print(job));
+  job->dirty = false;
+  assert_true(dx_job_cancel_other_print(job, KEY_2));
+  assert_true(job->dirty);
   dx_job_free(&job);
 }
 

@@ -16,6 +16,7 @@
 #include "lib/base/clock.h"
 #include "lib/base/fs.h"
 #include "lib/base/json.h"
+#include "lib/base/policy.h"
 #include "lib/spool/results.h"
 
 #define KEY "0123456789abcdef0123456789abcdef"
@@ -140,6 +141,22 @@ static void unusual_ids_do_not_escape_the_directory(void **state)
                        DX_OK);
       free(names[k]);
     }
+  }
+}
+
+/* With the names of temporary files, too. */
+static void name_of_any_length_is_valid(void **state)
+{
+  char id[300] = "", *name;
+  size_t i;
+
+  (void)state;
+  for (i = 0; i < sizeof(id) - 1; i++) {
+    id[i] = 'x';
+    name = dx_result_name("", id);
+    assert_int_equal(dx_fs_write(dirfd_, name, "", 0, 0640, false, &err),
+                     DX_OK);
+    free(name);
   }
 }
 
@@ -523,6 +540,26 @@ static void assert_content(int fd, const char *name, const char *want)
   dx_buf_release(&text);
 }
 
+static bool is_json(const char *name)
+{
+  const char *end = strrchr(name, '.');
+
+  return end != NULL && strcmp(end, ".json") == 0;
+}
+
+static size_t json_files(void)
+{
+  char *names = dx_fs_names(dirfd_, ".", is_json, &err);
+  const char *name;
+  size_t n = 0;
+
+  assert_non_null(names);
+  for (name = names; *name != '\0'; name = dx_next_name(name))
+    n++;
+  free(names);
+  return n;
+}
+
 static void planted_file_is_renamed_and_not_followed(void **state)
 {
   void (*const plants[])(const char *) = {plant_directory, plant_link,
@@ -549,6 +586,7 @@ static void planted_file_is_renamed_and_not_followed(void **state)
     assert_content(dirfd_, result, BODY);
   }
   assert_int_equal(entries(), 4 * i - (geteuid() == 0 ? 0 : 2));
+  assert_int_equal(json_files(), 2 * i); /* consumers read no other */
   assert_content(job->dirfd, "target", PRECIOUS);
   assert_int_equal(faccessat(job->dirfd, "new", F_OK, 0), -1);
 }
@@ -588,10 +626,42 @@ static void file_with_other_content_is_never_replaced(void **state)
   assert_content(dirfd_, "S-C.json", BODY);
 }
 
+/* A file of this name appears before the next one is written. */
+static const char *appearing;
+
+enum dx_code __real_dx_fs_write(int dirfd, const char *name, const void *bytes,
+                                size_t len, mode_t mode, enum dx_publish how,
+                                struct dx_err *e);
+enum dx_code __wrap_dx_fs_write(int dirfd, const char *name, const void *bytes,
+                                size_t len, mode_t mode, enum dx_publish how,
+                                struct dx_err *e);
+enum dx_code __wrap_dx_fs_write(int dirfd, const char *name, const void *bytes,
+                                size_t len, mode_t mode, enum dx_publish how,
+                                struct dx_err *e)
+{
+  if (appearing != NULL)
+    assert_int_equal(
+        __real_dx_fs_write(dirfd, appearing, "{}", 2, 0640, DX_PUBLISH_NEW, e),
+        DX_OK);
+  appearing = NULL;
+  return __real_dx_fs_write(dirfd, name, bytes, len, mode, how, e);
+}
+
+static void file_that_appears_meanwhile_is_never_replaced(void **state)
+{
+  (void)state;
+  complete("S", "C");
+  appearing = "S.job.json";
+  assert_int_not_equal(dx_manifest_deliver(sub, results, NULL, &err), DX_OK);
+  assert_content(dirfd_, "S.job.json", "{}");
+  assert_int_equal(entries(), 1);
+}
+
 /* Two services may give the same ids. */
 static void manifest_of_another_job_stays(void **state)
 {
-  static const char other[] = "{\"job\":{\"key\":\"another\"}}";
+  static const char other[] = "{\"job\":{\"key\":\"another\",\"title\":"
+                              "\"of " KEY "\"}}";
   int times;
 
   (void)state;
@@ -607,8 +677,26 @@ static void manifest_of_another_job_stays(void **state)
   }
 }
 
+/* Whatever the file is, it is not a manifest of this job. */
+static void file_that_is_too_large_for_a_manifest_stays(void **state)
+{
+  struct stat st;
+  int fd;
+
+  (void)state;
+  complete("S", "C");
+  fd = openat(dirfd_, "S.job.json", O_WRONLY | O_CREAT | O_CLOEXEC, 0640);
+  assert_int_equal(ftruncate(fd, DX_JOURNAL_MAX_BYTES + 1), 0);
+  assert_int_equal(close(fd), 0);
+  assert_int_equal(dx_manifest_deliver(sub, results, NULL, &err), DX_OK);
+  assert_int_equal(fstatat(dirfd_, "S.job.json", &st, 0), 0);
+  assert_int_equal(st.st_size, DX_JOURNAL_MAX_BYTES + 1);
+  assert_int_equal(entries(), 2);
+}
+
 static void manifest_is_replaced_by_a_later_one_of_its_job(void **state)
 {
+  struct stat before, after;
   char *text;
 
   (void)state;
@@ -621,6 +709,12 @@ static void manifest_is_replaced_by_a_later_one_of_its_job(void **state)
   assert_non_null(text);
   assert_content(dirfd_, "S.job.json", text);
   assert_int_equal(entries(), 1);
+  free(text);
+  /* For OnResult, it is written only if it is missing. */
+  assert_int_equal(fstatat(dirfd_, "S.job.json", &before, 0), 0);
+  assert_int_equal(dx_manifest_deliver(sub, results, &text, &err), DX_OK);
+  assert_int_equal(fstatat(dirfd_, "S.job.json", &after, 0), 0);
+  assert_int_equal(after.st_ino, before.st_ino);
   free(text);
 }
 
@@ -675,11 +769,14 @@ int main(void)
       WITH_JOB(planted_file_is_renamed_and_not_followed),
       WITH_JOB(delivered_file_may_have_another_owner),
       WITH_JOB(file_with_other_content_is_never_replaced),
+      WITH_JOB(file_that_appears_meanwhile_is_never_replaced),
       WITH_JOB(manifest_of_another_job_stays),
+      WITH_JOB(file_that_is_too_large_for_a_manifest_stays),
       WITH_JOB(manifest_is_replaced_by_a_later_one_of_its_job),
       WITH_JOB(directory_that_is_a_link_is_not_used),
       WITH_JOB(delivered_results_stay_during_a_retry),
       WITH_JOB(directory_named_like_an_earlier_manifest_stays),
+      WITH_JOB(name_of_any_length_is_valid),
       WITH_JOB(plain_id_is_its_own_name),
       WITH_JOB(crafted_pairs_do_not_collide),
       WITH_JOB(result_has_the_bytes_of_the_response),

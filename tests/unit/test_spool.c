@@ -970,7 +970,8 @@ unreadable_directory_does_not_mean_that_there_is_no_job(void **state)
 static void only_a_link_to_a_key_is_an_alias(void **state)
 {
   static const char *const texts[] = {"x", KEY "0",
-                                      "0123456789ABCDEF0123456789abcdef"};
+                                      "0123456789ABCDEF0123456789abcdef",
+                                      "././././././././././././././././"};
   struct dx_job *job = NULL;
   size_t i;
 
@@ -1243,6 +1244,7 @@ static void failure_after_the_backend_left_is_unacknowledged(void **state)
   }
   job->print.backend = DX_BACKEND_LEFT;
   assert_int_equal(dx_job_save(job, &err), DX_OK);
+  assert_int_equal(count_failures(NULL, false), 1);
   assert_int_equal(count_failures(NULL, true), 1);
   assert_int_equal(count_failures("charts", false), 0);
   dx_job_free(&job);
