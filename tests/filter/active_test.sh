@@ -277,6 +277,84 @@ is 'a page that has neither is not changed at all' \
   "$(pdftoppm -r 50 -f 4 "$dir/body" | sha256sum)" \
   "$(pdftoppm -r 50 -f 4 "$dir/shown.pdf" | sha256sum)"
 
+# Every key that may be kept, once for each kind of dictionary.
+parms='<</Name/X/Predictor 1/Colors 1/BitsPerComponent 8/Columns 1/EarlyChange 1
+  /K 0/EndOfLine false/EncodedByteAlign false/Rows 1/EndOfBlock true
+  /BlackIs1 false/DamagedRowsBeforeError 0/ColorTransform 1
+  /JBIG2Globals 18 0 R>>'
+font='/Type/Font/Subtype/Type0/Name/X/BaseFont/X/FirstChar 0/LastChar 0/Widths[9]
+  /FontBBox[0 0 1 1]/FontMatrix[1 0 0 1 0 0]/W[0[9]]/DW 9/W2[0[9 9 9]]/DW2[9 9]
+  /FontName/X/FontFamily(X)/FontStretch/Normal/FontWeight 400/Flags 4
+  /ItalicAngle 0/Ascent 9/Descent 0/Leading 9/CapHeight 9/XHeight 9/StemV 1
+  /StemH 1/AvgWidth 9/MaxWidth 9/MissingWidth 9/CharSet(X)/Lang/en
+  /Length1 1/Length2 1/Length3 1/BaseEncoding/WinAnsiEncoding
+  /Differences[65/A]/CMapName/X/WMode 0/Registry(X)/Ordering(X)/Supplement 0'
+document "$dir/keys.pdf" << END
+1 0 obj <</Type/Catalog/Version/1.7/Pages 2 0 R/OCProperties<</OCGs[20 0 R]
+  /D<</BaseState/ON/OFF[]>>>>>> endobj
+2 0 obj <</Type/Pages/Count 1/Kids[3 0 R]>> endobj
+3 0 obj <</Type/Page/Parent 2 0 R/MediaBox[0 0 99 99]/CropBox[0 0 98 98]
+  /BleedBox[0 0 97 97]/TrimBox[0 0 96 96]/ArtBox[0 0 95 95]/Rotate 90
+  /UserUnit 2/Contents 4 0 R/Group 22 0 R/Resources 5 0 R>> endobj
+4 0 obj $(stream '20 20 40 40 re f') endobj
+5 0 obj <</ProcSet[/PDF]/ExtGState<</X 10 0 R>>/ColorSpace<</X[/DeviceN[/X]
+    /DeviceRGB 13 0 R 14 0 R]>>/Pattern<</X 11 0 R>>/Shading<</X 12 0 R>>
+  /XObject<</I 6 0 R/F 7 0 R>>/Font<</X 15 0 R>>/Properties<</X 21 0 R>>>> endobj
+6 0 obj $(stream '61>' "/Type/XObject/Subtype/Image/Name/X/Width 1/Height 1
+  /BitsPerComponent 8/ColorSpace/DeviceGray/Intent/Perceptual/ImageMask false
+  /Decode[0 1]/Interpolate true/SMaskInData 1/Matte[0]/W 1/H 1/BPC 8/CS/G
+  /IM false/D[0 1]/I true/Mask 8 0 R/SMask 9 0 R/OC 20 0 R
+  /Filter/ASCIIHexDecode/DecodeParms $parms/DP $parms") endobj
+7 0 obj $(stream '' '/Type/XObject/Subtype/Form/FormType 1/BBox[0 0 9 9]
+  /Matrix[1 0 0 1 0 0]/Resources 5 0 R/Group 22 0 R/OC 21 0 R') endobj
+8 0 obj $(stream 'a' '/Subtype/Image/Width 1/Height 1/ImageMask true') endobj
+9 0 obj $(stream 'a' '/Subtype/Image/Width 1/Height 1/BitsPerComponent 8
+  /ColorSpace/DeviceGray') endobj
+10 0 obj <</Type/ExtGState/LW 1/LC 0/LJ 0/ML 9/D[[]0]/RI/Perceptual/OP true
+  /op true/OPM 1/FL 1/SM 1/SA true/BM/Multiply/CA .5/ca .5/AIS false/TK true
+  /UseBlackPtComp/ON/Font[15 0 R 9]/BG 13 0 R/BG2 13 0 R/UCR 13 0 R
+  /UCR2 13 0 R/TR 13 0 R/TR2 13 0 R/SMask<</Type/Mask/S/Luminosity/BC[0]
+    /G 7 0 R/TR 13 0 R>>>> endobj
+11 0 obj $(stream '' '/Type/Pattern/PatternType 1/PaintType 1/TilingType 1
+  /BBox[0 0 9 9]/XStep 9/YStep 9/Matrix[1 0 0 1 0 0]/Resources 5 0 R
+  /Shading 12 0 R/ExtGState 10 0 R') endobj
+12 0 obj $(stream '' '/ShadingType 4/Background[0]/BBox[0 0 9 9]/AntiAlias true
+  /Domain[0 1]/Matrix[1 0 0 1 0 0]/Coords[0 0 9 9]/Extend[true true]
+  /BitsPerCoordinate 8/BitsPerComponent 8/BitsPerFlag 8/Decode[0 1]
+  /VerticesPerRow 2/ColorSpace 16 0 R/Function 13 0 R') endobj
+13 0 obj $(stream 'a' '/FunctionType 0/Domain[0 1]/Range[0 1]/Size[1]
+  /BitsPerSample 8/Order 1/Encode[0 0]/Decode[0 1]/C0[0]/C1[1]/N 1/Bounds[]
+  /Functions[13 0 R]') endobj
+14 0 obj <</Subtype/NChannel/Process<</ColorSpace/DeviceGray/Components[/X]>>
+  /Colorants<</X[/Separation/X/DeviceRGB 13 0 R]>>/WhitePoint[1 1 1]
+  /BlackPoint[0 0 0]/Gamma[1 1 1]/Matrix[1 0 0 0 1 0 0 0 1]/Range[0 1]
+  /Alternate/DeviceGray>> endobj
+15 0 obj <<$font/DescendantFonts[15 0 R]/FontDescriptor 17 0 R/FontFile 18 0 R
+  /FontFile2 18 0 R/FontFile3 18 0 R/CIDSet 18 0 R/Style<</Panose<00>>>
+  /Encoding 19 0 R/ToUnicode 19 0 R/CIDToGIDMap 18 0 R
+  /CIDSystemInfo<</Registry(X)>>/CharProcs<</X 7 0 R>>/Resources 5 0 R>> endobj
+16 0 obj [/CalGray<</WhitePoint[1 1 1]>>] endobj
+17 0 obj <</Type/FontDescriptor/FD<</X<</Flags 4>>>>>> endobj
+18 0 obj $(stream 'x') endobj
+19 0 obj $(stream 'x' '/Type/CMap/UseCMap 18 0 R') endobj
+20 0 obj <</Type/OCG/Name(X)/Intent/View/Usage<</View<</ViewState/ON>>
+  /Print<</Subtype/Print/PrintState/ON>>/Export<</ExportState/ON>>
+  /Zoom<</min 1/max 2>>>>>> endobj
+21 0 obj <</Type/OCMD/OCGs 20 0 R/P/AllOn/VE[/And 20 0 R]
+  /ActualText(X)>> endobj
+22 0 obj <</Type/Group/S/Transparency/CS 16 0 R/I true/K true>> endobj
+trailer <</Root 1 0 R/Size 23>>
+%%EOF
+END
+kept() # PDF
+{
+  qpdf --qdf --static-id --no-original-object-ids --stream-data=preserve \
+    --normalize-content=n "$1" - | grep -av '/ID '
+}
+is 'what may change how a page looks' "$(result "$dir/keys.pdf")" 'document 1 0'
+is 'is kept, all of it' "$(diff -a <(kept "$dir/keys.pdf") <(kept "$dir/body"))" \
+  ''
+
 # poppler prints none of these, but shows them; ISO 32000 and Ghostscript do both.
 while read -r subtype entries; do
   with_table "$dir/mark.pdf" << END
