@@ -58,7 +58,8 @@ _Static_assert(2 * KINDS <= 64, "a bit for each role");
  * All others are removed: annotations and the form (flatten.c has drawn them on
  * the page), actions, destinations, bookmarks, /Names with its scripts and
  * attached files, /Info and /Metadata, tags, /PieceInfo, /Thumb, external
- * streams (/F), alternate images, /OPI, /Ref.
+ * streams (/F), alternate images, /OPI, /Ref; and what is written anew: /Length
+ * by libqpdf, the states of layers by flatten.c.
  */
 static const struct rule {
   enum kind kind;    /* of the dictionary */
@@ -66,7 +67,7 @@ static const struct rule {
   const char *keys;  /* without slashes, one blank between them */
 } drawn_rules[] = {
     {ANY, ONE(PLAIN), "Type"},
-    {ANY_STREAM, ONE(PLAIN), "Length Filter"},
+    {ANY_STREAM, ONE(PLAIN), "Filter"},
     {ANY_STREAM, ONE(PARAMETERS), "DecodeParms DP"},
     {TRAILER, ONE(PLAIN), "Size"},
     {TRAILER, ONE(CATALOG), "Root"},
@@ -77,9 +78,9 @@ static const struct rule {
     {PAGE, ONE(RESOURCES), "Resources"},
     {PAGE, ONE(CONTENT), "Contents"},
     {PAGE, ONE(GROUP), "Group"},
-    {LAYERS, ONE(PLAIN), "BaseState Intent Event Category"},
-    {LAYERS, ONE(LAYER), "OCGs ON OFF"},
-    {LAYERS, ONE(LAYERS), "D AS"},
+    {LAYERS, ONE(PLAIN), "BaseState"},
+    {LAYERS, ONE(LAYER), "OCGs OFF"},
+    {LAYERS, ONE(LAYERS), "D"},
     {RESOURCES, ONE(PLAIN), "ProcSet"},
     {RESOURCES, EACH(GSTATE), "ExtGState"},
     {RESOURCES, EACH(COLOR), "ColorSpace"},
