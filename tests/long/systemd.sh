@@ -150,6 +150,7 @@ lose_power()
   kill -KILL "$(first_process)"
   until_true has_ended || give_up 'the machine is gone'
   end_machine
+  rm -f "$machine"/var/spool/cups/c*.N # as stop_cupsd in tests/it/stage.sh
   start_machine
   await_cupsd
 }
