@@ -206,16 +206,18 @@ enum dx_code manager_borrow(struct manager *manager, const char *key,
 {
   struct managed *managed = manager_find(manager, key);
   struct dx_job *job = NULL;
-  enum dx_code code;
+  enum dx_code code = DX_OK;
 
   *ret_managed = managed;
-  if (managed != NULL &&
-      dx_engine_remove(manager->engine, managed->job) != DX_OK)
+  if (managed != NULL)
+    code = dx_engine_remove(manager->engine, managed->job);
+  if (code == DX_E_BUSY)
     return dx_fail(err, DX_E_BUSY, 0,
                    "a call to the service is in progress for this job; try "
                    "again in a minute");
   if (managed != NULL)
-    return DX_OK;
+    return code == DX_OK ? DX_OK
+                         : dx_fail(err, code, 0, "%s", managed->job->message);
   code = dx_spool_load(manager->spool, key, &job, err);
   if (code != DX_OK)
     return code;

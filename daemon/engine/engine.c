@@ -375,7 +375,7 @@ enum dx_code dx_engine_remove(struct dx_engine *engine, struct dx_job *job)
     if (run_of(&job->submissions[i])->call.http != NULL)
       return DX_E_BUSY;
   if ((job->dirty || job->behind) && !engine_save_job(engine, job, true))
-    return DX_E_BUSY;
+    return DX_E_IO;
   engine_release_job(engine, job);
   return DX_OK;
 }

@@ -82,8 +82,8 @@ void dx_engine_wake(struct dx_job *job);
 bool dx_engine_save(struct dx_engine *engine, struct dx_job *job);
 
 /* Writes the journal of a job and releases the job, without calling `released`.
- * E_BUSY if a call of the job is in progress, or the journal cannot be
- * written. */
+ * E_BUSY if a call of the job is in progress; E_IO if the journal cannot be
+ * written, which is reported. */
 enum dx_code dx_engine_remove(struct dx_engine *engine,
                               struct dx_job *job) DX_MUST_USE;
 

@@ -492,6 +492,20 @@ static void receipt_waits_for_a_call_of_its_job(void **state)
   assert_int_equal(entries("received"), 1);
 }
 
+/* Else it would be tried, and reported, ten times a second. */
+static void receipt_waits_longer_for_a_job_that_cannot_be_saved(void **state)
+{
+  (void)state;
+  set_states(take(KEY, false), DX_ST_FAILED, DX_ST_FAILED);
+  assert_int_equal(dx_fs_write(spool.dirfd, "results", "", 0, 0600, true, &err),
+                   DX_OK);
+  manager.receipts_ms = INT64_MAX;
+  assert_int_equal(manager_pick_up(&manager, receive(KEY, false), &err),
+                   DX_E_IO);
+  assert_true(manager.receipts_ms >= now_ms + DX_LOCAL_RETRY_MS);
+  assert_int_equal(entries("received"), 1);
+}
+
 static void nothing_is_sent_before_the_pick_up_is_durable(void **state)
 {
   const char *name = receive(KEY, false);
@@ -898,6 +912,7 @@ int main(void)
       MANAGED(job_is_loaded_after_its_receipt_is_merged),
       MANAGED(failed_job_that_is_printed_again_is_new),
       MANAGED(receipt_waits_for_a_call_of_its_job),
+      MANAGED(receipt_waits_longer_for_a_job_that_cannot_be_saved),
       MANAGED(nothing_is_sent_before_the_pick_up_is_durable),
       MANAGED(only_that_run_is_refused),
       MANAGED(failed_job_is_canceled_when_both_print_jobs_are),
