@@ -609,7 +609,7 @@ int64_t dx_job_ended_at(const struct dx_job *job)
 
 bool dx_job_is_finished(const struct dx_job *job)
 {
-  return job->submission_count > 0 && are_all(job, dx_state_is_settled);
+  return are_all(job, dx_state_is_settled);
 }
 
 size_t dx_job_count(const struct dx_job *job, enum dx_state state)

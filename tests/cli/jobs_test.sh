@@ -85,15 +85,20 @@ sent() # how many sources were created, how many files uploaded
 # Runs the backend as cupsd would, with the output of our filter.
 backend() # ID FILE [OPTION OF THE CLIENT]
 {
-  start_docextractd
   {
     entry_header "$2" application/pdf Secretname
     cat "$2"
   } > "$dir/bundle"
+  backend_with_bundle "$1" "${3-}"
+}
+
+backend_with_bundle() # ID [OPTION OF THE CLIENT]
+{
+  start_docextractd
   "${as_owner[@]}" env -u CUPS_SERVER DEVICE_URI=docextract://default \
     PRINTER=chart CUPS_SERVERROOT="$dir" "$build/tests/helper/sealed" \
     "$build/backend/docextract" "$1" user \
-    Secrettitle 1 "${3-} job-uuid=urn:uuid:$1" < "$dir/bundle" 2> "$dir/backend.err"
+    Secrettitle 1 "${2-} job-uuid=urn:uuid:$1" < "$dir/bundle" 2> "$dir/backend.err"
 }
 
 # Somebody who has the lock of docextractd, and does nothing.
@@ -469,6 +474,15 @@ is 'retry: and not again when CUPS releases it' "$? $(sent)" '0 1 1'
 dx retry "$key"
 has 'retry: an extracted print job is reported as such' "$rc $out" \
   '^0 .*already been extracted'
+
+# CUPS may print only its job sheets, if the client did not send its document.
+fresh
+printf '%s' 'DOCEXTRACT-BUNDLE 1 {"kind":"sheet","type":"","origin":"",' \
+  '"name":"","pages":0,"together":false,"bytes":0,"sha256":"","reason":"",' \
+  $'"reason_text":""}\n' > "$dir/bundle"
+backend_with_bundle 12
+is 'print job: without a document it is held, and not stored' \
+  "$? $(find "$spool" -name job.json)" '3 '
 
 # A print job with a backend in the background.
 begin_backend() # ID FILE PATTERN: waits for the message
