@@ -94,8 +94,7 @@ static void manager_settle(struct manager *manager, struct managed *managed)
   struct dx_job *job = managed->job;
   struct dx_err err;
 
-  if (!dx_job_is_final(job) || job->dirty ||
-      dx_spool_settle(manager->spool, job, &err) == DX_OK)
+  if (dx_spool_settle(manager->spool, job, &err) == DX_OK)
     return;
   dx_log(DX_LOG_WARNING, "job %s: %s: %s", job->key, dx_code_name(err.code),
          err.text);
