@@ -76,6 +76,7 @@ unit_programs = \
 	tests/unit/test_json_scan \
 	tests/unit/test_manager \
 	tests/unit/test_merge \
+	tests/unit/test_metrics \
 	tests/unit/test_mime \
 	tests/unit/test_once \
 	tests/unit/test_permission \

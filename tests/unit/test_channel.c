@@ -119,6 +119,9 @@ static void words_are_parsed(void **state)
   assert_true(dx_message_number(&message, 3, &number) && number == -5);
   assert_true(dx_message_number(&message, 4, &number) && number == 99);
   assert_false(dx_message_number(&message, 5, &number));
+  assert_int_equal(
+      dx_message_parse("yes 9223372036854775808", 23, &message, &err), DX_OK);
+  assert_false(dx_message_number(&message, 0, &number));
   assert_int_equal(dx_message_parse("end E_NET gone", 14, &message, &err),
                    DX_OK);
   assert_int_equal(dx_message_outcome(&message, &err), DX_E_NET);

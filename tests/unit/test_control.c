@@ -578,6 +578,24 @@ static void socket_without_a_descriptor_is_a_lack_of_descriptors(void **state)
   assert_int_equal(err.code, DX_E_FDS);
 }
 
+static void only_a_socket_is_replaced(void **state)
+{
+  int next = dup(spool.dirfd);
+  mode_t mask = umask(022);
+
+  (void)state;
+  assert_int_equal(close(next), 0);
+  assert_int_equal(
+      dx_fs_write(spool.dirfd, "file", "x", 1, 0600, DX_PUBLISH_NEW, &err),
+      DX_OK);
+  assert_int_equal(control_listen(spool.dirfd, "file", 0600, &err), -1);
+  assert_non_null(strstr(err.text, "file"));
+  assert_int_equal(faccessat(spool.dirfd, "file", F_OK, 0), 0);
+  assert_int_equal(dup(spool.dirfd), next); /* no descriptor stays open */
+  assert_int_equal(close(next), 0);
+  assert_int_equal(umask(mask), 022);
+}
+
 static void socket_of_a_killed_server_is_replaced(void **state)
 {
   struct control *control;
@@ -985,6 +1003,7 @@ int main(int argc, char **argv)
       IN_A_SPOOL(path_may_be_longer_than_an_address),
       IN_A_SPOOL(path_may_be_as_long_as_an_address),
       IN_A_SPOOL(socket_without_a_descriptor_is_a_lack_of_descriptors),
+      IN_A_SPOOL(only_a_socket_is_replaced),
       IN_A_SPOOL(socket_of_a_killed_server_is_replaced),
       IN_A_SPOOL(servers_do_not_replace_each_others_socket),
       IN_A_SPOOL(client_of_an_exiting_server_is_served_by_the_next),

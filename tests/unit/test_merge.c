@@ -261,6 +261,8 @@ static void commit(const char *letters, const char *cupsd)
   job->print.backend = DX_BACKEND_ATTENDS;
   job->queue = strdup("chart");
   job->cups_id = strdup(strcmp(next_key, KEY) == 0 ? "1" : "2");
+  job->title = strdup(cupsd);
+  job->host = strdup(cupsd);
   job->user = next_user != NULL ? strdup(next_user) : NULL;
   job->uuid = next_uuid != NULL ? strdup(next_uuid) : NULL;
   (void)strcpy(job->key, next_key);
@@ -422,6 +424,8 @@ static void assert_second_run(void)
   assert_int_equal(job->submissions[3].start_overs, 2);
   assert_int_equal(job->submissions[3].reregistrations, 3);
   assert_string_equal(job->print.cupsd, "second");
+  assert_string_equal(job->title, "second");
+  assert_string_equal(job->host, "second");
   assert_int_equal(job->print.final, DX_FINAL_NONE);
   assert_false(job->print.decided || job->print.undecided);
   assert_false(job->seen);

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -74,6 +75,10 @@ static void member_counts_only_while_the_job_is_in_its_class(void **state)
 /* Its number may be another one's by now, who may have been moved. */
 static void job_without_identity_is_hidden(void **state)
 {
+  static const ipp_status_t refusals[] = {IPP_STATUS_ERROR_FORBIDDEN,
+                                          IPP_STATUS_ERROR_NOT_AUTHENTICATED,
+                                          IPP_STATUS_ERROR_NOT_AUTHORIZED};
+  size_t i;
   struct dx_print_job job =
       read_it(ipp_job(NULL, 0, 0, "ipp://h/printers/paper", NULL), "urn:1");
 
@@ -83,8 +88,29 @@ static void job_without_identity_is_hidden(void **state)
   assert_false(dx_print_job_is_known(&job));
   job = read_it(ipp_job(NULL, 7, IPP_JSTATE_HELD, NULL, NULL), "urn:1");
   assert_int_equal(job.answer, DX_ANSWER_HIDDEN);
-  job = read_it(ipp_status(IPP_STATUS_ERROR_FORBIDDEN), "urn:1");
+  job = read_it(ipp_job("urn:1", 0, IPP_JSTATE_HELD, NULL, NULL), "urn:1");
   assert_int_equal(job.answer, DX_ANSWER_HIDDEN);
+  for (i = 0; i < sizeof(refusals) / sizeof(refusals[0]); i++) {
+    job = read_it(ipp_status(refusals[i]), "urn:1");
+    assert_int_equal(job.answer, DX_ANSWER_HIDDEN);
+  }
+}
+
+/* The message also reports progress, and what other jobs do. */
+static void only_a_failed_filter_has_failed(void **state)
+{
+  static const char *const messages[] = {"Filter failed", "Printing page 1",
+                                         ""};
+  size_t i;
+
+  (void)state;
+  for (i = 0; i < sizeof(messages) / sizeof(messages[0]); i++) {
+    ipp_t *response = ipp_job("urn:1", 7, IPP_JSTATE_PROCESSING, NULL, NULL);
+
+    ippAddString(response, IPP_TAG_JOB, IPP_TAG_TEXT,
+                 "job-printer-state-message", NULL, messages[i]);
+    assert_int_equal(read_it(response, "urn:1").filter_failed, i == 0);
+  }
 }
 
 static void other_job_with_the_same_number_is_not_the_job(void **state)
@@ -184,6 +210,7 @@ static void list_shows_what_has_arrived(void **state)
       {IPP_JSTATE_PENDING, "job-incoming", 1, 2, DX_PRINT_TIMED_OUT, 1},
       {IPP_JSTATE_PENDING, "none", 0, 2, DX_PRINT_WAITING, 2},
       {IPP_JSTATE_PROCESSING, "job-printing", 1, 3, DX_PRINT_ACTIVE, 2},
+      {IPP_JSTATE_PROCESSING, "job-incoming", 0, 1, DX_PRINT_ACTIVE, 1},
       {IPP_JSTATE_STOPPED, "job-stopped", 0, 1, DX_PRINT_ACTIVE, 1},
       {IPP_JSTATE_CANCELED, "processing-to-stop-point", 0, 1, DX_PRINT_CANCELED,
        1},
@@ -443,6 +470,10 @@ static void process_with_the_same_number_is_not_the_cupsd(void **state)
   (void)snprintf(changed, sizeof(changed), "%d %llu %s", pid, start,
                  "11111111-2222-3333-4444-555555555555");
   assert_true(dx_cupsd_is_gone(changed));
+  (void)snprintf(changed, sizeof(changed), "%d - %s", pid, boot);
+  assert_false(dx_cupsd_is_gone(changed)); /* its start was not known */
+  assert_int_equal(prctl(PR_SET_NAME, "a) 1 2 3"), 0);
+  assert_false(dx_cupsd_is_gone(name));
   free(name);
 }
 
@@ -502,6 +533,7 @@ int main(void)
       cmocka_unit_test(job_is_parsed),
       cmocka_unit_test(member_counts_only_while_the_job_is_in_its_class),
       cmocka_unit_test(job_without_identity_is_hidden),
+      cmocka_unit_test(only_a_failed_filter_has_failed),
       cmocka_unit_test(other_job_with_the_same_number_is_not_the_job),
       cmocka_unit_test(incomplete_response_is_ignored),
       cmocka_unit_test(list_shows_which_jobs_may_run_again),

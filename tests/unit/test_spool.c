@@ -1145,6 +1145,18 @@ static int mode_of(const char *path)
   return (int)(st.st_mode & 07777);
 }
 
+/* Its user tries again, with the same struct. */
+static void spool_that_cannot_be_opened_is_closed(void **state)
+{
+  struct dx_spool broken;
+
+  (void)state;
+  assert_int_equal(unlinkat(spool.dirfd, "history", AT_REMOVEDIR), 0);
+  assert_int_equal(symlinkat(".", spool.dirfd, "history"), 0);
+  assert_int_not_equal(dx_spool_open(dir, &broken, &err), DX_OK);
+  assert_int_equal(broken.dirfd, -1);
+}
+
 static void spool_is_private(void **state)
 {
   static const char *const names[] = {"incoming", "received", "jobs",
@@ -1582,9 +1594,11 @@ static void retry_resets_the_tries(void **state)
   sub->lost_creates = 3;
   sub->reregistrations = 3;
   bring(sub, 'n');
+  job->seen = true;
   assert_int_equal(dx_submission_retry(sub, &err), DX_OK);
   assert_int_equal(sub->state, DX_ST_STORED);
   assert_false(sub->verify);
+  assert_false(job->seen); /* its next failure is not acknowledged */
   assert_int_equal(sub->start_overs + sub->lost_creates + sub->reregistrations,
                    0);
   assert_null(sub->source_id);
@@ -1740,6 +1754,7 @@ int main(void)
       IN_SPOOL(job_that_moves_is_not_missed),
       IN_SPOOL(receipt_is_visited_until_its_job_exists),
       IN_SPOOL(key_depends_on_the_print_job_alone),
+      IN_SPOOL(spool_that_cannot_be_opened_is_closed),
       IN_SPOOL(spool_is_private),
       IN_SPOOL(incomplete_history_is_removed_with_the_lock),
       IN_SPOOL(only_one_process_holds_the_lock),

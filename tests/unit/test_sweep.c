@@ -195,6 +195,14 @@ static void old_finished_jobs_are_removed(void **state)
   assert_int_equal(entries("incoming"), 0);
 }
 
+static void incomplete_receipts_are_removed(void **state)
+{
+  (void)state;
+  assert_int_equal(mkdirat(spool.dirfd, "incoming/1", 0700), 0);
+  sweep_in(1);
+  assert_int_equal(entries("incoming"), 0);
+}
+
 /* The backend was killed before docextractd picked up the receipt. */
 static void record_stays_until_its_receipt_is_merged(void **state)
 {
@@ -342,6 +350,17 @@ static void nothing_unfinished_is_removed_too_early(void **state)
   assert_int_equal(entries("jobs/" KEY), 2);
 }
 
+/* Its KeepUnfinished is not known. */
+static void job_of_a_section_that_is_gone_stays(void **state)
+{
+  (void)state;
+  in_memory = make();
+  (void)strcpy(in_memory->service, "gone");
+  sweep_in(80);
+  assert_int_equal(expired, 0);
+  dx_job_free(&in_memory);
+}
+
 static void abandoned_job_expires(void **state)
 {
   (void)state;
@@ -450,6 +469,7 @@ int main(void)
 #define IN_SPOOL(test) cmocka_unit_test_setup_teardown(test, start, stop)
   const struct CMUnitTest tests[] = {
       IN_SPOOL(old_finished_jobs_are_removed),
+      IN_SPOOL(incomplete_receipts_are_removed),
       IN_SPOOL(record_stays_until_its_receipt_is_merged),
       IN_SPOOL(links_go_with_their_jobs),
       IN_SPOOL(record_stays_as_long_as_cupsd_may_run_its_job_again),
@@ -457,6 +477,7 @@ int main(void)
       IN_SPOOL(personal_data_is_finally_removed),
       IN_SPOOL(jobs_in_memory_only_expire),
       IN_SPOOL(nothing_unfinished_is_removed_too_early),
+      IN_SPOOL(job_of_a_section_that_is_gone_stays),
       IN_SPOOL(abandoned_job_expires),
       IN_SPOOL(job_that_awaits_on_result_does_not_expire),
       IN_SPOOL(two_sweeps_are_an_hour_apart),

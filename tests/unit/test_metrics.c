@@ -1,0 +1,173 @@
+/*
+ * test_metrics.c - what is counted in a spool with every kind of trouble.
+ */
+#include "tests/unit/temp_dir.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "lib/base/clock.h"
+#include "lib/base/fs.h"
+#include "lib/base/history.h"
+#include "lib/control/metrics.h"
+#include "lib/spool/transfer.h"
+
+#define FAILED "0123456789abcdef0123456789abcdef"
+#define WAITING "1123456789abcdef0123456789abcdef"
+#define DAMAGED "2123456789abcdef0123456789abcdef"
+#define AGE_S 5000
+
+static char dir[TEMP_DIR_BYTES];
+static char section[] = "default", host[] = "localhost";
+static struct dx_service service = {
+    .name = section, .results_dir = dir, .host = host, .port = 8480};
+static const struct dx_config config = {.services = &service,
+                                        .service_count = 1};
+static struct dx_spool spool;
+static struct dx_err err;
+
+static int start(void **state)
+{
+  (void)state;
+  if (temp_dir_make(dir) < 0)
+    return -1;
+  return dx_spool_open(dir, &spool, &err) == DX_OK ? 0 : -1;
+}
+
+static int stop(void **state)
+{
+  (void)state;
+  dx_spool_close(&spool);
+  return temp_dir_remove(dir);
+}
+
+/* Received AGE_S ago. */
+static void add(const char *key, const char *of, enum dx_state its)
+{
+  struct dx_job *job = dx_job_new();
+
+  assert_non_null(job);
+  (void)snprintf(job->path, sizeof(job->path), "jobs/%s", key);
+  assert_int_equal(mkdirat(spool.dirfd, job->path, 0700), 0);
+  job->dirfd = dx_fs_open_dir(spool.dirfd, job->path, &err);
+  (void)strcpy(job->key, key);
+  job->service = strdup(of);
+  job->base_url = strdup("https://a");
+  job->documents = calloc(1, sizeof(*job->documents));
+  job->document_count = 1;
+  job->documents[0].entry.kind = DX_KIND_DOCUMENT;
+  assert_int_equal(dx_job_plan(job, &err), DX_OK);
+  job->submissions[0].state = its;
+  job->received_at = dx_wall_ms() - AGE_S * INT64_C(1000);
+  assert_int_equal(dx_job_save(job, &err), DX_OK);
+  dx_job_free(&job);
+}
+
+static void add_damaged(const char *path, size_t bytes)
+{
+  char *zeros = calloc(1, bytes);
+  int fd;
+
+  assert_int_equal(mkdirat(spool.dirfd, path, 0700), 0);
+  fd = dx_fs_open_dir(spool.dirfd, path, &err);
+  assert_int_equal(
+      dx_fs_write(fd, "job.json", zeros, bytes, 0600, DX_PUBLISH_NEW, &err),
+      DX_OK);
+  assert_int_equal(close(fd), 0);
+  free(zeros);
+}
+
+/* -2: it is not there. */
+static int64_t value(const char *sample)
+{
+  struct dx_buf text = {0};
+  char line[200];
+  const char *at;
+  int64_t number = -2;
+
+  assert_int_equal(dx_metrics_text(&config, &spool, &text, &err), DX_OK);
+  (void)snprintf(line, sizeof(line), "\ndocextract_%s ", sample);
+  at = strstr(dx_buf_text(&text), line);
+  if (at != NULL)
+    number = strtoll(at + strlen(line), NULL, 10);
+  dx_buf_release(&text);
+  return number;
+}
+
+#define OF(service, more) "{service=\"" service "\"" more "}"
+
+static void jobs_are_counted_by_service_and_state(void **state)
+{
+  (void)state;
+  add(FAILED, "default", DX_ST_FAILED);
+  assert_int_equal(value("jobs" OF("default", ",state=\"failed\"")), 1);
+  assert_int_equal(value("jobs" OF("default", ",state=\"stored\"")), 0);
+  assert_int_equal(value("jobs" OF("default", ",state=\"extracted\"")), -2);
+  assert_int_equal(value("jobs" OF("", ",state=\"failed\"")), -2);
+  add(WAITING, "gone", DX_ST_FAILED);
+  assert_int_equal(value("jobs" OF("", ",state=\"failed\"")), 1);
+}
+
+static void only_a_job_in_progress_has_an_age(void **state)
+{
+  (void)state;
+  add(FAILED, "default", DX_ST_FAILED);
+  assert_int_equal(value("oldest_unfinished_seconds" OF("default", "")), 0);
+  add(WAITING, "default", DX_ST_STORED);
+  assert_in_range(value("oldest_unfinished_seconds" OF("default", "")), AGE_S,
+                  AGE_S + 100);
+}
+
+static void damaged_jobs_are_counted_wherever_they_are(void **state)
+{
+  int64_t before;
+
+  (void)state;
+  assert_int_equal(value("damaged_jobs"), 0);
+  add_damaged("jobs/" DAMAGED, 1);
+  assert_int_equal(value("damaged_jobs"), 1);
+  before = value("spool_bytes");
+  add_damaged("damaged/" DAMAGED "-1", 65536);
+  assert_int_equal(value("damaged_jobs"), 2);
+  assert_true(value("spool_bytes") >= before + 65536);
+}
+
+static void service_that_is_down_is_not_up(void **state)
+{
+  const struct dx_pause pause = {.until_ms = 1, .down_ms = 1};
+
+  (void)state;
+  assert_int_equal(value("service_up" OF("default", "")), 1);
+  dx_pause_write(spool.history_dirfd, host, service.port, &pause);
+  assert_int_equal(value("service_up" OF("default", "")), 0);
+}
+
+static void incomplete_transfers_are_counted(void **state)
+{
+  static struct dx_transfers transfers = {.count = 1};
+
+  (void)state;
+  transfers.jobs[0].status = DX_TRANSFER_LOST;
+  (void)strcpy(transfers.jobs[0].service, section);
+  dx_transfers_write(spool.history_dirfd, &transfers);
+  assert_int_equal(value("transfers" OF("default", ",state=\"lost\"")), 1);
+  assert_int_equal(value("transfers" OF("default", ",state=\"stalled\"")), 0);
+}
+
+#define IN_SPOOL(test) cmocka_unit_test_setup_teardown(test, start, stop)
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      IN_SPOOL(jobs_are_counted_by_service_and_state),
+      IN_SPOOL(only_a_job_in_progress_has_an_age),
+      IN_SPOOL(damaged_jobs_are_counted_wherever_they_are),
+      IN_SPOOL(service_that_is_down_is_not_up),
+      IN_SPOOL(incomplete_transfers_are_counted),
+  };
+
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
