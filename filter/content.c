@@ -87,10 +87,8 @@ static enum token content_next(struct content *c)
     return TOKEN_OPERAND;
   while (c->at < c->end && content_is_regular(*c->at))
     c->at++;
-  return strchr("/+-.0123456789", first) != NULL ||
-                 content_is_word(c, " true false null ")
-             ? TOKEN_OPERAND
-             : TOKEN_OPERATOR;
+  return strchr("/+-.0123456789", first) != NULL ? TOKEN_OPERAND
+                                                 : TOKEN_OPERATOR;
 }
 
 /* Reads on from BI to behind EI. */

@@ -786,9 +786,6 @@ enum dx_reason flatten_pages(qpdf_data pdf, const struct pdf_task *task,
     flat_refuse(&s, DX_REASON_TROUBLE, "out of", "memory");
   if (s.values.len > 0 && s.reason == DX_REASON_NONE)
     flat_draw_values(&s);
-  root = qpdf_get_root(pdf);
-  qpdf_oh_remove_key(pdf, root, "/AcroForm");
-  qpdf_oh_remove_key(pdf, root, "/NeedsRendering");
   qpdf_oh_release_all(pdf);
   values = (const void *)s.values.data;
   for (n = 0; n < s.values.len / sizeof(*values); n++)

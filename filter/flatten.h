@@ -6,7 +6,7 @@
  * An appearance is put on its page as it is (ISO 32000-1, 12.5.5). A value
  * without one is drawn by the text writer (text.h). If only the program that
  * created the document can draw it, the document is refused. Afterwards, the
- * pages have no /Annots, and the catalog has no /AcroForm.
+ * pages have no /Annots.
  *
  * The contents of the pages must have been checked before: if a page has more Q
  * than q, they are replaced by their unpacked bytes.
