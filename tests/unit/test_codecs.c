@@ -706,6 +706,9 @@ static void missing_tile_part_is_detected(void **state)
   }
   assert_int_equal(jpx_of(b, 18, 21), DX_REASON_NONE);
   no_jpx_cut_passes(b, 0);
+  b.at[begin + 10] = 2; /* the third part of two */
+  assert_int_equal(jpx_of(b, 18, 21), DX_REASON_DAMAGED);
+  b.at[begin + 10] = 0;
   for (tile = 0; tile < 4; tile++) { /* one is not there */
     struct bytes less = new_bytes();
 
@@ -788,10 +791,15 @@ static struct bytes make_jp2(bool clean)
   if (!clean)
     add_box(&b, "xml ", TEXT("SECRET"));
   add_box(&b, "ftyp", TEXT("jp2 \0\0\0\0jp2 "));
+  add_box(&b, "rreq", TEXT("\1\x80\x80\0\1\0\5\x80\0\0"));
   add_box(&header, "ihdr", TEXT(IHDR));
   if (!clean)
     add_box(&header, "uuid", TEXT("SECRET 8 0123456"));
   add_box(&header, "colr", TEXT(COLR));
+  add_box(&header, "bpcc", TEXT("\7"));
+  add_box(&header, "pclr", TEXT("\0\1\1\7\x80"));
+  add_box(&header, "cmap", TEXT("\0\0\1\0"));
+  add_box(&header, "cdef", TEXT("\0\1\0\0\0\0\0\1"));
   if (!clean)
     add_box(&header, "jp2h", TEXT("SECRET"));
   add_box(&b, "jp2h", header.at, header.len);

@@ -72,6 +72,7 @@ static void inline_images_are_found_and_judged(void **state)
       {"(\\) BI /N 9 ID) Tj", DX_REASON_NONE, 0},
       {"(\\() Tj BI /N 3 ID xxx EI", DX_REASON_NONE, 1},
       {"(BI /N 9 ID) Tj <BI> /BI gs [(BI)] % BI \n", DX_REASON_NONE, 0},
+      {"% (\rBI /N 3 ID xxx EI", DX_REASON_NONE, 1},
       {"BIB /N 3 ID xxx EI BI", DX_REASON_DAMAGED, 0},
       {"BI /N 4 ID xx EI Q", DX_REASON_DAMAGED, 0},
       {"BI /N 3 ID xxxxx EI Q", DX_REASON_DAMAGED, 0},

@@ -239,6 +239,7 @@ static const struct {
     {"page-ranges=5,1-2,2", "110010", "'page-ranges'"},
     {"page-ranges=-2,5-", "110011", "'page-ranges'"},
     {"page-ranges=7-9", "000000", "'page-ranges'"},
+    {"page-ranges=2-4294967298", "011111", "'page-ranges'"},
     {"page-set=odd", "101010", "'page-set'"},
     {"page-ranges=2-4 page-set=even", "010100", "'page-ranges' and 'page-set'"},
     /* the last one of two counts */
@@ -308,14 +309,17 @@ static const struct {
     {"PageSize=A4 page-left=72 page-top=36.5", 595, 842, 72, 36.5, 10, 6, NULL},
     {"landscape", 792, 612, 9, 0, 10, 6, NULL},
     {"landscape=false orientation-requested=4", 612, 792, 9, 0, 10, 6, NULL},
+    {"landscape=off orientation-requested=4", 612, 792, 9, 0, 10, 6, NULL},
     {"orientation-requested=5", 792, 612, 9, 0, 10, 6, NULL},
     {"orientation-requested=6", 612, 792, 9, 0, 10, 6, NULL},
     {"cpi=0", 612, 792, 9, 0, 0, 6, "'cpi'"},
     {"cpi=ten", 612, 792, 9, 0, 0, 6, "'cpi'"},
+    {"cpi=10x", 612, 792, 9, 0, 10, 6, "'cpi'"},
     {"cpi=nan", 612, 792, 9, 0, 0, 6, "'cpi'"},
-    {"lpi=1e9", 612, 792, 9, 0, 10, 0, "'lpi'"},
+    {"lpi=101", 612, 792, 9, 0, 10, 0, "'lpi'"},
     {"page-left=-1", 612, 792, 0, 0, 10, 6, "'page-left'"},
     {"page-left=300 page-right=310", 612, 792, 0, 0, 10, 6, "no room"},
+    {"page-top=390 page-bottom=400", 612, 792, 0, 0, 10, 6, "no room"},
 };
 
 /* An option that only lays out text does not refuse other documents. */

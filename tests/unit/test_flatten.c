@@ -157,6 +157,22 @@ static enum dx_reason flatten_document(struct document d)
   return flatten(text, 1, true);
 }
 
+/* The PDF, as text. */
+static void read_result(char *out, size_t room)
+{
+  char path[64];
+  FILE *in;
+  size_t len;
+
+  in_dir(path, sizeof(path), "out.pdf");
+  in = fopen(path, "r");
+  assert_non_null(in);
+  len = fread(out, 1, room - 1, in);
+  assert_in_range(len, 100, room - 1);
+  out[len] = '\0';
+  (void)fclose(in);
+}
+
 static void flatten_and_show(struct document d)
 {
   assert_int_equal(flatten_document(d), DX_REASON_NONE);
@@ -192,6 +208,8 @@ static void only_printable_annotations_are_drawn(void **state)
   assert_shown("<<" STAMP "/F 6" AP ">>", false); /* Hidden */
   assert_shown("<</Subtype/Popup/Rect[100 100 120 120]/F 4" AP ">>", false);
   assert_shown("<</Subtype/Widget/Rect[100 100 120 120]/F 4" AP ">>", true);
+  /* Any two opposite corners. */
+  assert_shown("<</Subtype/Stamp/Rect[120 120 100 100]/F 4" AP ">>", true);
 }
 
 static void state_selects_the_appearance(void **state)
@@ -270,18 +288,13 @@ static void resources_of_other_pages_do_not_change(void **state)
       "9 0 obj<</Type/XObject/Subtype/Form/BBox[0 0 50 50]/Length 14>>stream\n"
       "0 0 20 20 re f\nendstream\nendobj\ntrailer<</Root 1 0 R/Size "
       "99>>\n%%EOF\n";
-  char path[64], out[8192] = "";
-  FILE *in;
+  char out[8192];
 
   (void)state;
   assert_int_equal(flatten(text, 2, true), DX_REASON_NONE);
   show();
   assert_true(dark(5, 5) && dark(105, 110)); /* both of that name */
-  in_dir(path, sizeof(path), "out.pdf");
-  in = fopen(path, "r");
-  assert_non_null(in);
-  assert_in_range(fread(out, 1, sizeof(out) - 1, in), 100, sizeof(out) - 1);
-  (void)fclose(in);
+  read_result(out, sizeof(out));
   assert_null(strstr(out, "/Annots"));
   assert_non_null(strstr(out, "/Dx2"));
   /* Drawn, and in the resources of one page. */
@@ -334,6 +347,34 @@ static void highlight_does_not_cover_text(void **state)
     assert_true(dark(5, 5));
     assert_int_not_equal(picture[100 * SIZE + 50], 255);
   }
+}
+
+static void appearance_keeps_a_group_that_changes_it(void **state)
+{
+  static const struct {
+    const char *entries;
+    bool kept;
+  } cases[] = {{"", false}, {"/I true", true}, {"/K true", true}};
+  char object[256], out[8192];
+  struct document d = {.annotations = "<<" STAMP "/F 4/AP<</N 6 0 R>>>>",
+                       .objects = object};
+  size_t i;
+
+  (void)state;
+  for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    (void)snprintf(object, sizeof(object),
+                   "6 0 obj<</BBox[0 0 9 9]/Group<</S/Transparency%s>>"
+                   "/Length 0>>stream\nendstream\nendobj\n",
+                   cases[i].entries);
+    assert_int_equal(flatten_document(d), DX_REASON_NONE);
+    read_result(out, sizeof(out));
+    assert_int_equal(strstr(out, "/Group") != NULL, cases[i].kept);
+  }
+  /* Of no width: it would be scaled to infinity. */
+  d.objects = "6 0 obj<</BBox[0 0 0 9]/Length 0>>stream\nendstream\nendobj\n";
+  assert_int_equal(flatten_document(d), DX_REASON_NONE);
+  read_result(out, sizeof(out));
+  assert_null(strstr(out, "/Dx1"));
 }
 
 static void links_are_not_sent(void **state)
@@ -416,15 +457,21 @@ static void values_are_drawn_with_the_format_of_their_fields(void **state)
       {FORM, "/FT/Tx/V<FFFE4101>", "\xC5\x81|", 0, 0, 2},
       {FORM, "/FT/Tx/V 7 0 R", "from a stream|", 0, 0, 2},
       {FORM, "/FT/Tx/V(a\\nb)", "a b|", 0, 0, 2},
+      {FORM, "/FT/Tx/V(a\\000b)", "a b|", 0, 0, 2},
+      {FORM, "/FT/Tx/Q 3/V(a)", "a|", 0, 0, 0},
       {FORM, "/FT/Tx/Ff 4096/V(a\\nb)", "a\nb|", 1, 0, 2},
       {FORM, "/FT/Tx/Ff 8192/V<FEFF01410062>", "**|", 0, 0, 2},
       {FORM, "/FT/Tx/Ff 16777216/MaxLen 9/V(12)", "12|", 0, 9, 2},
+      {FORM, "/FT/Tx/Ff 16781312/MaxLen 9/V(12)", "12|", 1, 0, 2},
       {FORM, "/FT/Tx/V()", "", 0, 0, 0},
+      {FORM, "/Rect[0 0 99999999 20]/FT/Tx/V(a)", "", 0, 0, 0},
       {FORM, "/Rect[50 100 50.5 120]/FT/Tx/V(a)", "", 0, 0, 0},
       {FORM, "/FT/Tx", "", 0, 0, 0},
       {FORM, "/FT/Tx" AP "/V(no)", "", 0, 0, 0},
       {STALE, "/FT/Tx" AP "/V(yes)", "yes|", 0, 0, 0},
       {STALE, "/FT/Tx" AP "/V()", "", 0, 0, 0},
+      {STALE, "/FT/Ch" AP "/V(b)", "", 0, 0, 0}, /* shows all its options */
+      {STALE, "/FT/Ch/Ff 131072" AP "/V(b)", "b|", 0, 0, 0},
       {FORM, "/FT/Ch/V(b)/Opt[(a)[(b)(Bee)]]", "Bee|", 0, 0, 2},
       {FORM, "/FT/Ch/V[(b)(a)]/Opt[(a)[(b)(Bee)]]", "Bee\na|", 1, 0, 2},
       {FORM, "/Parent 6 0 R", "inherited|", 1, 0, 0},
@@ -436,7 +483,7 @@ static void values_are_drawn_with_the_format_of_their_fields(void **state)
       {FORM, "/FT/Btn/Ff 32768/V/a", "", 0, 0, 0}, /* of one of several */
       {FORM, "/FT/Btn/AS/No/AP<</N<</Yes 5 0 R>>>>", "", 0, 0, 0},
       {FORM, "/FT/Btn/AS/Yes/AP<</N<</Yes 9 0 R>>>>", "X|", 0, 0, 1},
-      {FORM, "/FT/Btn/Ff 65536/MK<</CA(Print)>>", "", 0, 0, 0},
+      {FORM, "/FT/Btn/Ff 65536/V/Yes/MK<</CA(Print)>>", "", 0, 0, 0},
       {FORM, "/FT/Sig/V<</Name(x)>>", "", 0, 0, 0},
   };
   char field[512];
@@ -459,6 +506,31 @@ static void values_are_drawn_with_the_format_of_their_fields(void **state)
     assert_int_equal(seen_first.multiline, cases[i].multiline);
     assert_int_equal(seen_first.comb, cases[i].comb);
     assert_int_equal(seen_first.align, cases[i].align);
+  }
+}
+
+static void values_have_the_size_and_color_of_their_fields(void **state)
+{
+  static const struct {
+    const char *style;
+    double size, rgb[3];
+  } cases[] = {
+      {"/Helv 9 Tf", 9, {0, 0, 0}},
+      {"0.5 g /Helv 0 Tf", 0, {0.5, 0.5, 0.5}},
+      {"0.25 0.5 1 rg /Helv 12 Tf", 12, {0.25, 0.5, 1}},
+      {"0.25 1 0 0.5 k", 0, {0.25, 0, 0.5}},
+  };
+  char field[512];
+  struct document d = {.annotations = field};
+  size_t i;
+
+  (void)state;
+  for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    (void)snprintf(field, sizeof(field), "<<" FIELD "/FT/Tx/V(a)/DA(%s)>>",
+                   cases[i].style);
+    assert_int_equal(flatten_document(d), DX_REASON_NONE);
+    assert_true(seen_first.size == cases[i].size);
+    assert_memory_equal(seen_first.rgb, cases[i].rgb, sizeof(cases[i].rgb));
   }
 }
 
@@ -539,6 +611,13 @@ static void annotation_that_cannot_be_drawn_is_refused(void **state)
       {"", "/Subtype/FreeText/Contents(x)", DX_REASON_NOT_DRAWN,
        "a text comment has no appearance"},
       {"", "/Subtype/Ink", DX_REASON_NOT_DRAWN, "a drawing has no appearance"},
+      {"", "/Subtype/Redact", DX_REASON_NOT_DRAWN,
+       "a redaction mark has no appearance"},
+      {"", "/Subtype/3D", DX_REASON_NOT_DRAWN,
+       "a 3D picture has no appearance"},
+      {"", "/Subtype/RichMedia", DX_REASON_NOT_DRAWN,
+       "a video has no appearance"},
+      {"", "/Subtype/Movie", DX_REASON_NOT_DRAWN, "a video has no appearance"},
       {"", "/Subtype/Highlight/CA 0", DX_REASON_NONE, ""},
       {"", "/Subtype/Text", DX_REASON_NONE, ""},
       {"", "/Subtype/FileAttachment", DX_REASON_NONE, ""},
@@ -633,9 +712,11 @@ int main(void)
       cmocka_unit_test(resources_of_other_pages_do_not_change),
       cmocka_unit_test(appearance_uses_resources_of_its_page),
       cmocka_unit_test(highlight_does_not_cover_text),
+      cmocka_unit_test(appearance_keeps_a_group_that_changes_it),
       cmocka_unit_test(links_are_not_sent),
       cmocka_unit_test(layers_have_their_print_state),
       cmocka_unit_test(values_are_drawn_with_the_format_of_their_fields),
+      cmocka_unit_test(values_have_the_size_and_color_of_their_fields),
       cmocka_unit_test(values_are_drawn_inside_their_fields),
       cmocka_unit_test(fonts_are_loaded_only_when_needed),
       cmocka_unit_test(annotation_that_cannot_be_drawn_is_refused),

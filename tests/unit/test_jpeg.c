@@ -179,6 +179,18 @@ static void every_truncation_is_detected(void **state)
   free(cut);
 }
 
+static void wrong_restart_marker_is_detected(void **state)
+{
+  struct bytes jpeg = make(&images[5]);
+  unsigned char *marker = memmem(jpeg.at, jpeg.len, "\xFF\xD0", 2);
+
+  (void)state;
+  assert_non_null(marker);
+  marker[1] = 0xD3;
+  assert_int_equal(reason_of(jpeg.at, jpeg.len), DX_REASON_DAMAGED);
+  free(jpeg.at);
+}
+
 /* Where each scan begins, and, last, EOI. */
 static size_t find_scans(struct bytes jpeg, size_t *begins)
 {
@@ -547,6 +559,7 @@ int main(void)
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(complete_images_are_accepted),
       cmocka_unit_test(every_truncation_is_detected),
+      cmocka_unit_test(wrong_restart_marker_is_detected),
       cmocka_unit_test(missing_scan_is_detected),
       cmocka_unit_test(invalid_code_is_damage),
       cmocka_unit_test(flipped_bits_do_not_crash),

@@ -268,6 +268,10 @@ static struct bytes with_metadata(const struct bytes *png, const char *exif,
 
   add(&b, png->at, 8 + 25);
   add_chunk(&b, "gAMA", TEXT("\0\0\xB1\x8F"));
+  add_chunk(&b, "cHRM", TEXT("chromaticities: 8 x 4 bytes, yes"));
+  add_chunk(&b, "sRGB", TEXT("\0"));
+  add_chunk(&b, "sBIT", TEXT("\x04"));
+  add_chunk(&b, "bKGD", TEXT("\0\0"));
   add_chunk(&b, "cICP", TEXT("\x01\x0D\0\x01"));
   add_chunk(&b, "iCCP", TEXT("profile\0\0x"));
   add_chunk(&b, "pHYs", TEXT("\0\0\x0B\x13\0\0\x0B\x13\x01"));
@@ -288,7 +292,8 @@ static struct bytes with_metadata(const struct bytes *png, const char *exif,
 
 static void copy_contains_only_colors_and_resolution(void **state)
 {
-  static const char *const kept[] = {"gAMA", "cICP", "iCCP", "pHYs"};
+  static const char *const kept[] = {"gAMA", "cICP", "iCCP", "pHYs",
+                                     "cHRM", "sRGB", "sBIT", "bKGD"};
   size_t i, k;
 
   (void)state;
@@ -298,9 +303,10 @@ static void copy_contains_only_colors_and_resolution(void **state)
 
     assert_int_equal(clean(all.at, all.len, &copy), DX_REASON_NONE);
     assert_null(memmem(copy.at, copy.len, "SECRET", 6));
-    for (k = 0; k < 4; k++)
+    for (k = 0; k < 8; k++)
       assert_true(find(&copy, kept[k], 0) < copy.len);
-    assert_int_equal(copy.len, png.len + 4 * 12 + 4 + 4 + 10 + 9);
+    assert_int_equal(copy.len,
+                     png.len + 8 * 12 + 4 + 4 + 10 + 9 + 32 + 1 + 1 + 2);
     assert_memory_equal(copy.at, png.at, 33);
     assert_memory_equal(copy.at + copy.len - (png.len - 33), png.at + 33,
                         png.len - 33);

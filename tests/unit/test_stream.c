@@ -337,9 +337,45 @@ static void ccitt_requires_all_its_rows(void **state)
                    "/CCITTFaxDecode/DecodeParms<</K -1/Columns -8>>",
                    g4, sizeof(g4)),
       DX_REASON_DAMAGED);
+  /* A white row of 1728 in one dimension, which are the defaults. */
+  assert_int_equal(judge_stream(STREAM_IMAGE,
+                                "/Width 1728/Height 1/ImageMask true"
+                                "/Filter/CCITTFaxDecode",
+                                (const unsigned char *)"\x4D\x9A\x80", 3),
+                   DX_REASON_NONE);
+  /* Two white rows, each in a byte of its own. */
+  assert_int_equal(judge_stream(STREAM_IMAGE,
+                                "/Width 8/Height 2/ImageMask true"
+                                "/Filter/CCITTFaxDecode/DecodeParms<</K -1"
+                                "/Columns 8/EncodedByteAlign true>>",
+                                (const unsigned char *)"\x80\x80", 2),
+                   DX_REASON_NONE);
 }
 
 /* ---- filters ---- */
+
+/* 255 letters of 9 bits, and the end in 10, as the table then has 512. */
+static void width_of_lzw_codes_follows_its_parameter(void **state)
+{
+  static const char *const parms[] = {"", "/DecodeParms<</EarlyChange 0>>"};
+  unsigned char packed[289] = {0};
+  char dict[200];
+  size_t bits = 0;
+
+  (void)state;
+  for (int i = 0; i < 256; i++)
+    for (int bit = i < 255 ? 9 : 10; bit-- > 0; bits++)
+      packed[bits / 8] |=
+          (unsigned char)(((i < 255 ? 'a' : 257) >> bit & 1) << (7 - bits % 8));
+  for (int late = 0; late < 2; late++) {
+    (void)snprintf(dict, sizeof(dict),
+                   "/Width 255/Height 1/BitsPerComponent 8"
+                   "/ColorSpace/DeviceGray/Filter/LZWDecode%s",
+                   parms[late]);
+    assert_int_equal(judge_stream(STREAM_IMAGE, dict, packed, sizeof(packed)),
+                     late != 0 ? DX_REASON_NONE : DX_REASON_DAMAGED);
+  }
+}
 
 static void every_filter_is_known_or_refused(void **state)
 {
@@ -382,6 +418,7 @@ static void total_size_is_limited(void **state)
 {
   static unsigned char zeros[100000], packed[1000];
   size_t n = pack_flate(zeros, sizeof(zeros), Z_FINISH, packed, sizeof(packed));
+  unsigned char *jpeg;
 
   (void)state;
   begin();
@@ -394,6 +431,32 @@ static void total_size_is_limited(void **state)
   assert_int_equal(judge(STREAM_DATA), DX_REASON_TOO_COMPLEX);
   assert_int_equal(judge(STREAM_DATA), DX_REASON_TOO_COMPLEX);
   close_pdf();
+  /* Of a JPEG, its samples. */
+  n = make_jpeg(&jpeg, "x");
+  begin();
+  put_stream(4, "/Width 16/Height 16/Filter/DCTDecode", jpeg, n);
+  open_pdf();
+  c.left = 16 * 16 * 3 + 1;
+  assert_int_equal(judge(STREAM_IMAGE), DX_REASON_NONE);
+  assert_int_equal(c.left, 1);
+  assert_int_equal(judge(STREAM_IMAGE), DX_REASON_TOO_COMPLEX);
+  close_pdf();
+  free(jpeg);
+}
+
+static void dictionary_of_an_inline_image_is_limited(void **state)
+{
+  static char content[70000];
+  size_t len;
+
+  (void)state;
+  for (len = 60000; len <= sizeof(content); len += 10000) {
+    memset(content, ' ', len);
+    memcpy(content, "BI/W 1/H 1/IM true", 18);
+    memcpy(content + len - 9, "ID x\nEI Q", 9);
+    assert_int_equal(judge_stream(STREAM_CONTENT, "", content, len),
+                     len > 65536 ? DX_REASON_TOO_COMPLEX : DX_REASON_NONE);
+  }
 }
 
 static void stream_whose_end_is_missing_is_damaged(void **state)
@@ -521,6 +584,7 @@ static void inline_images_are_images(void **state)
        "b\x80",
        4, 1},
       {"/Width 2/Height 1/BitsPerComponent 8/ColorSpace/RGB", "abcdef", 6, 1},
+      {"/W 8/H 3/BPC 1/CS/G", "abc", 3, 1},
       {"/W 2/H 2/BPC 8/CS[/I/RGB 1(\0ab)]/F/AHx", "00010203>", 9, 1},
       {"/W 2/H 2/BPC 8/CS/G/F/A85", "87cUR~>", 7, 2},
       {"/W 2/H 2/BPC 8/CS/G/F[/A85/RL]", "!ru=O\"HXk~>", 0, 0},
@@ -633,8 +697,10 @@ int main(void)
       cmocka_unit_test(image_that_is_much_larger_than_its_size_is_refused),
       cmocka_unit_test(jpeg_is_decoded_and_loses_its_metadata),
       cmocka_unit_test(ccitt_requires_all_its_rows),
+      cmocka_unit_test(width_of_lzw_codes_follows_its_parameter),
       cmocka_unit_test(every_filter_is_known_or_refused),
       cmocka_unit_test(total_size_is_limited),
+      cmocka_unit_test(dictionary_of_an_inline_image_is_limited),
       cmocka_unit_test(stream_whose_end_is_missing_is_damaged),
       cmocka_unit_test(contents_of_a_page_are_joined),
       cmocka_unit_test(content_may_end_early_if_nothing_is_open),

@@ -351,6 +351,34 @@ static void lzw_survives_a_full_table_in_both_variants(void **state)
   }
 }
 
+/* Without a code that clears it. */
+static void lzw_table_stays_full(void **state)
+{
+  static unsigned char bytes[5000], packed[8000];
+  int early, width;
+
+  (void)state;
+  for (size_t i = 0; i < sizeof(bytes); i++)
+    bytes[i] = (unsigned char)(i % 251);
+  for (early = 0; early < 2; early++) {
+    size_t bits = 0;
+
+    memset(packed, 0, sizeof(packed));
+    for (size_t i = 0; i < sizeof(bytes); i++) { /* each by itself */
+      for (width = 9; width < 12 && 257 + (int)i + early >= 1 << width;)
+        width++;
+      for (; width-- > 0; bits++)
+        packed[bits / 8] |=
+            (unsigned char)((bytes[i] >> width & 1) << (7 - bits % 8));
+    }
+    assert_int_equal(
+        run(early != 0 ? &lzw : &late_lzw, 1, packed, (bits + 7) / 8),
+        UNPACK_SHORT);
+    assert_int_equal(result.len, sizeof(bytes));
+    assert_memory_equal(result.bytes.data, bytes, sizeof(bytes));
+  }
+}
+
 static void truncation_that_loses_bytes_is_detected(void **state)
 {
   static char text[2000];
@@ -433,6 +461,7 @@ int main(void)
       cmocka_unit_test(truncated_flate_is_short_for_any_size),
       cmocka_unit_test(flate_of_the_expected_size_is_complete),
       cmocka_unit_test(lzw_survives_a_full_table_in_both_variants),
+      cmocka_unit_test(lzw_table_stays_full),
       cmocka_unit_test(truncation_that_loses_bytes_is_detected),
       cmocka_unit_test(wrong_checksum_before_another_filter_is_damage),
       cmocka_unit_test(decompression_bombs_end_at_the_limit),
