@@ -491,6 +491,7 @@ static const struct {
     {"\"state\":\t\"stored\"", "\"state\":\t\"lost\""},
     {"\"bytes\":\t9007199254740992", "\"bytes\":\t-9"},
     {"\"files\":\t[", "\"filed\":\t["},
+    {"\"files\":\t[", "\"files\":\t[],\"filed\":\t["},
     {"\"cases\":\t[", "\"case\":\t["},
     {"\"documents\":\t[", "\"documents\":\t[{},"},
     {"\"submissions\":\t[", "\"submissions\":\t[[],"},

@@ -617,6 +617,25 @@ static void job_that_cannot_be_read_now_is_not_canceled_yet(void **state)
   assert_true(manager.transfers.canceled(&manager, KEY_2));
 }
 
+/* docextractd was killed before. */
+static void refused_documents_get_their_manifests_after_a_restart(void **state)
+{
+  struct managed *managed = take(KEY, false);
+  struct dx_job *job = managed->job;
+
+  (void)state;
+  set_states(managed, DX_ST_REFUSED, DX_ST_REFUSED);
+  job->submissions[0].failed_at = job->submissions[1].failed_at = 0;
+  assert_int_equal(dx_job_save(job, &err), DX_OK);
+  forget(managed);
+  manager.load_ms = 0;
+  turn();
+  job = load(KEY);
+  assert_int_not_equal(job->submissions[0].failed_at, 0);
+  assert_int_equal(entries("results"), 2);
+  dx_job_free(&job);
+}
+
 /* ---- backends ---- */
 
 static void failures_are_those_of_the_queue(void **state)
@@ -658,6 +677,28 @@ static void backend_may_connect_again(void **state)
     assert_int_equal(managed->job->print.backend, DX_BACKEND_ATTENDS);
     verbs_closed(NULL, client);
   }
+}
+
+/* cupsd has started the print job again since. */
+static void backend_of_an_earlier_run_is_sent_away(void **state)
+{
+  struct managed *managed = take(KEY, true);
+  struct client *client = dial();
+
+  (void)state;
+  say(client, "attend " KEY " 0123456789abcdef");
+  check_heard(client, "gone\n");
+  assert_null(managed->attendant);
+}
+
+static void backend_without_a_job_is_refused(void **state)
+{
+  struct client *client = dial();
+
+  (void)state;
+  say(client, "attend ../conf 0123456789abcdef");
+  check_heard(client, "end E_ARG ");
+  assert_true(client->is_gone);
 }
 
 /* The error of another section does not stop the queue. */
@@ -920,8 +961,11 @@ int main(void)
       MANAGED(failed_job_is_canceled_with_its_print_job),
       MANAGED(job_that_cannot_be_read_now_is_not_canceled_yet),
       MANAGED(failures_are_those_of_the_queue),
+      MANAGED(refused_documents_get_their_manifests_after_a_restart),
       MANAGED(receipts_are_looked_for_when_a_backend_is_gone),
       MANAGED(backend_may_connect_again),
+      MANAGED(backend_of_an_earlier_run_is_sent_away),
+      MANAGED(backend_without_a_job_is_refused),
       MANAGED(error_ends_the_print_job_but_not_the_job),
       MANAGED(command_is_told_that_its_job_waits_for_an_administrator),
       MANAGED(job_that_waits_for_an_administrator_is_tried_again),

@@ -173,6 +173,25 @@ static void nothing_is_sent_before_the_journal_is_written(void **state)
   assert_true(job->dirty);
 }
 
+/* What was asked before it may no longer be true. */
+static void answers_from_before_a_new_attendant_do_not_count(void **state)
+{
+  (void)state;
+  attend();
+  expect(DX_MAY_WAIT);
+  permit_reply(&managed, 1, true);
+  attend_release(&managed, DX_BACKEND_LEFT);
+  attend();
+  expect(DX_MAY_WAIT);
+  assert_string_equal(fake.line, "may 2");
+  attend_release(&managed, DX_BACKEND_LEFT);
+  expect(DX_MAY_WAIT);
+  answer(DX_ANSWER_CANCELED);
+  attend_release(&managed, DX_BACKEND_LEFT);
+  now_ms++;
+  expect(DX_MAY_WAIT);
+}
+
 /* ---- cupsd ---- */
 
 static void answer_is_written_before_anything_is_sent(void **state)
@@ -317,6 +336,7 @@ int main(void)
       WITH_JOB(attendant_is_asked_before_each_step),
       WITH_JOB(cupsd_is_asked_if_the_attendant_does_not_answer),
       WITH_JOB(nothing_is_sent_before_the_journal_is_written),
+      WITH_JOB(answers_from_before_a_new_attendant_do_not_count),
       WITH_JOB(answer_is_written_before_anything_is_sent),
       WITH_JOB(cupsd_is_asked_before_each_step),
       WITH_JOB(job_without_a_print_job_is_sent),

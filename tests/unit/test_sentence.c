@@ -223,6 +223,7 @@ static void reworded(enum dx_code code, const char *sentence)
   dx_job_set_message(job, code, code == DX_OK ? "" : "status 500, BaseURL", 0);
   dx_job_reword(job);
   assert_string_equal(job->message, sentence);
+  assert_int_equal(job->message_code, DX_OK);
   dx_job_free(&job);
 }
 
@@ -233,6 +234,28 @@ static void waiting_job_is_reworded_for_the_user(void **state)
   reworded(DX_E_NET, "The service cannot be reached");
   reworded(DX_E_SPACE, DX_SENTENCE_ADMIN "the disk of this computer is full");
   reworded(DX_E_OVERDUE, "The service is taking longer than usual");
+}
+
+/* The text of the filter names a directive. */
+static void refusal_by_a_limit_names_no_directive(void **state)
+{
+  static const enum dx_reason reasons[] = {
+      DX_REASON_TOO_LARGE, DX_REASON_NO_SEPARATOR, DX_REASON_TOO_SLOW,
+      DX_REASON_SANDBOX, DX_REASON_TROUBLE};
+  static const enum dx_kind kinds[] = {DX_KIND_REFUSED};
+  struct dx_job *job = make(kinds, 1, false);
+  char text[DX_SENTENCE_BYTES];
+  size_t i;
+
+  (void)state;
+  for (i = 0; i < COUNT(reasons); i++) {
+    job->documents[0].entry.reason = reasons[i];
+    dx_job_sentence(job, text);
+    assert_null(strstr(text, "MaxDocumentSize"));
+  }
+  dx_job_reword(job);
+  assert_string_equal(job->documents[0].entry.reason_text, "");
+  dx_job_free(&job);
 }
 
 static void ended_submissions_are_reworded_for_the_user(void **state)
@@ -381,6 +404,7 @@ int main(void)
       cmocka_unit_test(halted_job_gives_its_reason),
       cmocka_unit_test(job_in_progress_has_the_sentence_of_its_print_job),
       cmocka_unit_test(waiting_job_is_reworded_for_the_user),
+      cmocka_unit_test(refusal_by_a_limit_names_no_directive),
       cmocka_unit_test(ended_submissions_are_reworded_for_the_user),
       cmocka_unit_test(sentences_fit_into_reasons),
       cmocka_unit_test(extracted_job_counts_cases),

@@ -297,6 +297,10 @@ static void test_file(void **state)
     assert_int_equal(read.count, 0);
     assert_int_equal(read.next_id, 0);
   }
+  all.jobs[0] = (struct dx_transfer_job){.status = DX_TRANSFER_COUNT};
+  dx_transfers_write(dirfd, &all);
+  dx_transfers_read(dirfd, &read);
+  assert_int_equal(read.count, 0);
   (void)close(dirfd);
 }
 

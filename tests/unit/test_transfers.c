@@ -125,6 +125,7 @@ static ipp_t *list_of(const struct row *rows, size_t count)
 }
 
 static const char *chart_uri; /* the device of the queue "chart" */
+static int timeout_s;         /* MultipleOperationTimeout; 0: none */
 
 static ipp_t *queues(void)
 {
@@ -134,7 +135,7 @@ static ipp_t *queues(void)
                "chart");
   ipp_add_uri(response, IPP_TAG_PRINTER, "device-uri", chart_uri);
   ippAddInteger(response, IPP_TAG_PRINTER, IPP_TAG_INTEGER,
-                "multiple-operation-time-out", 300);
+                "multiple-operation-time-out", timeout_s);
   ippAddSeparator(response);
   ippAddString(response, IPP_TAG_PRINTER, IPP_TAG_NAME, "printer-name", NULL,
                "paper");
@@ -172,6 +173,7 @@ static int start(void **state)
   canceled = 0;
   cancel_fails = false;
   chart_uri = "docextract://default";
+  timeout_s = 300;
   if (temp_dir_make(dir) < 0 || dx_spool_open(dir, &spool, &err) != DX_OK)
     return -1;
   cupsd_start(&cupsd, NULL, &config);
@@ -227,6 +229,13 @@ static enum dx_transfer status(void)
   return t.all.jobs[0].status;
 }
 
+/* The file has all that counts. */
+static void restart(void)
+{
+  transfers_stop(&t);
+  transfers_start(&t, &cupsd, &config, &spool, on_canceled, NULL);
+}
+
 /* ---- tests ---- */
 
 static void stalled_job_is_shown_until_it_grows(void **state)
@@ -266,7 +275,10 @@ static void job_that_ended_unseen_is_lost_once(void **state)
   look_at_one(incoming);
   look_at_one(completed);
   assert_int_equal(status(), DX_TRANSFER_LOST);
+  restart();
   assert_int_equal(transfers_acknowledge(&t), 1);
+  restart();
+  assert_int_equal(status(), DX_TRANSFER_NONE);
   look_at_one(completed);
   assert_int_equal(t.all.count, 0);
   look_at_one(completed); /* checked: below next_id */
@@ -354,6 +366,19 @@ static void job_of_a_changed_queue_is_not_lost(void **state)
 }
 
 /* Although it is no longer listed, and its record was purged. */
+static void without_a_timeout_no_job_is_incomplete(void **state)
+{
+  struct row started = incoming;
+
+  (void)state;
+  timeout_s = 0;
+  look_at_one(incoming);
+  started.state = IPP_JSTATE_PROCESSING;
+  started.is_incoming = false;
+  look_at_one(started);
+  assert_int_equal(status(), DX_TRANSFER_NONE);
+}
+
 static void incomplete_job_stays_incomplete(void **state)
 {
   (void)state;
@@ -447,6 +472,7 @@ static void incomplete_receipt_is_refused(void **state)
   assert_int_equal(receipt->submissions[0].code, DX_E_INCOMPLETE);
   assert_int_equal(receipt->submissions[0].failed_at, 0);
   assert_false(receipt->dirty); /* it was saved */
+  restart();
   assert_int_equal(dx_job_plan(receipt, &err), DX_OK);
   assert_int_equal(transfers_hold(&t, receipt, &err), DX_OK);
   assert_int_equal(receipt->submissions[0].state, DX_ST_STORED); /* released */
@@ -492,6 +518,7 @@ int main(void)
       OBSERVED(jobs_of_other_queues_are_not_observed),
       OBSERVED(job_of_a_changed_queue_is_not_lost),
       OBSERVED(incomplete_job_stays_incomplete),
+      OBSERVED(without_a_timeout_no_job_is_incomplete),
       OBSERVED(moved_or_canceled_job_is_reported),
       OBSERVED(report_is_repeated_until_it_succeeds),
       OBSERVED(sheet_is_not_a_document),
