@@ -281,8 +281,6 @@ static void refuse(struct job *job, enum dx_reason reason, const char *why,
   dx_utf8_copy(entry->reason_text, sizeof(entry->reason_text), text);
   entry->kind = DX_KIND_REFUSED;
   entry->reason = reason;
-  entry->pages = 0;
-  entry->length = 0;
 }
 
 /* Processes a document whose type and options are known. */
@@ -295,13 +293,14 @@ static void process_document(struct job *job, const char *type)
 
   if (reason == DX_REASON_NONE) {
     job->sent = dx_fs_map(job->out_fd, &len);
-    if (job->sent != NULL)
-      dx_sha256_of(job->sent, len, entry->sha256);
-    else
+    if (job->sent == NULL)
       reason = DX_REASON_TROUBLE;
   }
-  entry->pages = done.pages;
-  entry->length = (int64_t)len;
+  if (reason == DX_REASON_NONE) {
+    dx_sha256_of(job->sent, len, entry->sha256);
+    entry->pages = done.pages;
+    entry->length = (int64_t)len;
+  }
   if (reason != DX_REASON_NONE)
     refuse(job, reason, done.why, done.page);
 }

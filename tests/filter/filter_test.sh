@@ -113,6 +113,12 @@ cut.png damaged
 cut.jpg damaged
 no-pages.pdf no-pages
 END
+printf 'words\n' > "$dir/words"
+is 'text that was printed as a banner is refused' "$(
+  export CONTENT_TYPE=application/vnd.cups-pdf-banner; result "$dir/words")" \
+  'refused type 0'
+{ head -c 2000 /dev/zero | tr '\0' a; printf '\0'; } > "$dir/words"
+is 'so are bytes that begin as text' "$(result "$dir/words")" 'refused type 0'
 CONTENT_TYPE='a b' run < "$dir/empty"
 is 'an invalid origin is omitted' "$(field origin)" ''
 is 'a missing file is refused' \
