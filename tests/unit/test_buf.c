@@ -205,6 +205,25 @@ static void invisible_characters_become_question_marks(void **state)
 }
 
 /* What is stored keeps what some languages need. */
+/* Each with a letter before and behind it. */
+static void printed_text_has_no_hidden_characters(void **state)
+{
+  static const char *const hidden[] = {
+      "\u00AD", "\u061C",     "\u180E",     "\u200B",     "\u200F",
+      "\u2028", "\u202E",     "\u2060",     "\u206F",     "\uFEFF",
+      "\uFFF9", "\uFFFB",     "\U0001BCA0", "\U0001BCA3", "\U0001D173",
+      "\x7F",   "\U0001D17A", "\U000E0000", "\U000E007F", "\xC2\x9F"};
+  char text[16];
+  size_t i;
+
+  (void)state;
+  for (i = 0; i < sizeof(hidden) / sizeof(hidden[0]); i++) {
+    (void)snprintf(text, sizeof(text), "a%sb", hidden[i]);
+    dx_utf8_make_plain(text);
+    assert_string_equal(text, "a?b");
+  }
+}
+
 static void stored_text_is_valid_and_without_controls(void **state)
 {
   static const struct {
@@ -360,6 +379,7 @@ int main(void)
       cmocka_unit_test(percent_encoding_keeps_unreserved_characters),
       cmocka_unit_test(escaping_preserves_every_byte),
       cmocka_unit_test(invisible_characters_become_question_marks),
+      cmocka_unit_test(printed_text_has_no_hidden_characters),
       cmocka_unit_test(stored_text_is_valid_and_without_controls),
       cmocka_unit_test(failure_has_code_and_text),
       cmocka_unit_test(long_messages_are_truncated_at_a_character),

@@ -180,6 +180,7 @@ static const struct {
     {OPEN "StorageHost *.s.example\n", 2, "StorageHost is the name of"},
     {OPEN "StorageHost s.example t.example\n", 2, "StorageHost is the name"},
     {OPEN "StorageHost [::1]:443\n", 2, "StorageHost is the name of"},
+    {OPEN "-----BEGIN PRIVATE KEY-----\n", 2, "put them into separate files"},
     {OPEN "StorageHost []\n", 2, "StorageHost is the name of"},
     {OPEN "StorageHost [\n", 2, "StorageHost is the name of"},
     {OPEN "StorageHost a\nStorageHost A\n", 3, "'a' appears twice"},

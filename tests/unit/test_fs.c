@@ -236,12 +236,13 @@ static void sweep_removes_files_of_killed_writers(void **state)
   put(".a.0123456789abcdeg", "somebody's");
   put("b.0123456789abcdef", "somebody's");
   put(".0123456789abcdef", "somebody's");
+  put(".dir0123456789abcdef", "somebody's");
   make_dir(".c.0123456789abcdef");
   assert_int_equal(dx_temp_begin(&temp, fd, "a", &err), DX_OK);
   dx_temp_sweep(fd, 60000); /* its writer may be running */
-  assert_int_equal(entries("."), 7);
+  assert_int_equal(entries("."), 8);
   dx_temp_sweep(fd, 0);
-  assert_int_equal(entries("."), 6);
+  assert_int_equal(entries("."), 7);
   assert_int_equal(faccessat(fd, temp.temp_name, F_OK, 0), -1);
   dx_temp_discard(&temp);
 }

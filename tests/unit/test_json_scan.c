@@ -201,6 +201,7 @@ static void outline_omits_deep_levels(void **state)
       {"[\"\\ud800\\ud800\\udc00\",\"\\ud800\\u0041\",\"\\ud83d\\ude00\"]",
        "[0,0,\"\\ud83d\\ude00\"]"},
       {"{\"\\udc00\":1}", "{\"\":0}"},
+      {"[\"\\ud7ff\\ue000\"]", "[\"\\ud7ff\\ue000\"]"},
   };
   size_t i;
 

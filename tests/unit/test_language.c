@@ -264,7 +264,7 @@ static void unknown_parts_remain_in_english(void **state)
 
 static void long_text_is_truncated_after_a_character(void **state)
 {
-  char text[16], hostile[256];
+  char text[16], hostile[256], more[6000];
   size_t i, size;
 
   (void)state;
@@ -277,6 +277,10 @@ static void long_text_is_truncated_after_a_character(void **state)
     hostile[i] = "1; "[i % 3];
   hostile[i] = '\0';
   assert_false(dx_translate(hostile, text, sizeof(text)));
+  memset(more, 'x', sizeof(more) - 1);
+  more[sizeof(more) - 1] = '\0';
+  assert_false(dx_translate(more, more, sizeof(more)));
+  assert_in_range(strlen(more), 2000, 2048);
 }
 
 int main(void)

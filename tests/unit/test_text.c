@@ -168,6 +168,7 @@ static const struct {
      "c\u202E"
      "d",
      "a[1mbcd"},
+    {"x\u202Eabc\u202C y\u2067def\u2069 z", "xabcydefz"},
     /* right to left: letters, vowels, both directions, punctuation */
     {"שלום עולם\n", NULL},
     {"שָׁלוֹם", NULL},
@@ -191,6 +192,16 @@ static void characters_are_extracted_in_order(void **state)
     assert_reads("pdftotext", expected);
     assert_reads("pdftotext -layout", expected);
   }
+}
+
+static void white_space_keeps_its_meaning(void **state)
+{
+  (void)state;
+  assert_int_equal(print_text("1234567890\r\na\tb\r\nc\vd\xC2\x85"
+                              "e\u2028f\rg\u00A0h"),
+                   DX_REASON_NONE);
+  assert_non_null(strstr(run_poppler("pdftotext -layout"),
+                         "1234567890\na       b\nc\nd\ne\nf\ng h\n"));
 }
 
 static void words_are_not_split(void **state)
@@ -489,6 +500,7 @@ int main(void)
 {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(characters_are_extracted_in_order),
+      cmocka_unit_test(white_space_keeps_its_meaning),
       cmocka_unit_test(words_are_not_split),
       cmocka_unit_test(long_lines_are_wrapped),
       cmocka_unit_test(form_feeds_and_full_pages_end_a_page),
