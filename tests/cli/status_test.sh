@@ -145,6 +145,8 @@ hasnt 'jobs: no upload URL' "$(ask "$(id -un)" jobs)" '"url":"h'
 if if_root; then
   has 'a uid without an account learns nothing' "$(ask 54321 jobs)" \
     '^{"error":"E_ACCESS","message":".*no login name"}$'
+  has 'metrics: are for administrators' "$(ask "$ann" metrics)" \
+    '^{"error":"E_ACCESS","message":"metrics are for administrators '
 fi
 
 # --- show ------------------------------------------------------------------
@@ -182,6 +184,12 @@ if if_root; then
   has 'show: not the job of another user, in the same words' \
     "$(ask "$ann" "show $bob_key $bob_result")" "$no"
   check 'show: root sees it' shown root "$bob_key" "$bob_result"
+  user=$(jq -r .user "$spool/finished/$ann_key/job.json")
+  set_in_journal 'del(.user) | .title' ''
+  has 'show: a record without its user is for administrators' \
+    "$(ask "$ann" "show $ann_key $ann_result")" "$no"
+  is 'jobs: so it is' "$(ask "$ann" 'jobs all' | keys)" ''
+  set_in_journal .user "$user"
 fi
 mv "$results/$ann_result" "$dir/taken"
 has 'show: says that it was taken' \

@@ -62,6 +62,18 @@ static void options_are_read(void **state)
   }
 }
 
+static void long_value_is_truncated(void **state)
+{
+  char options[4000] = "job-uuid=";
+  struct backend b;
+
+  (void)state;
+  memset(options + strlen(options), 'x', 3000);
+  b = read_options(options);
+  assert_int_equal(strlen(b.uuid), 1023); /* the limit of IPP */
+  release(&b);
+}
+
 #define SUPPLIED "document-name-supplied="
 
 /* A job sheet and two documents. */
@@ -159,6 +171,7 @@ int main(void)
 {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(options_are_read),
+      cmocka_unit_test(long_value_is_truncated),
       cmocka_unit_test(documents_get_the_names_of_their_files),
       cmocka_unit_test(documents_that_cupsd_counts_are_missing),
       cmocka_unit_test(documents_that_may_be_incomplete_are_refused),

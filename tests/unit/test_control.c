@@ -771,6 +771,8 @@ static int be_docextractd(const char *config_path)
   inherited = count_entries(AT_FDCWD, "/proc/self/fd") - 4; /* and its own */
   spool.dirfd = dx_fs_open_dir(AT_FDCWD, dirname(path), &err);
   free(path);
+  if (unlinkat(spool.dirfd, "fails", 0) == 0)
+    return 1;
   held = openat(spool.dirfd, "docextractd.lock", O_RDWR | O_CREAT | O_CLOEXEC,
                 0600);
   if (held < 0 || fcntl(held, F_SETLK, &whole) < 0)
@@ -905,6 +907,24 @@ static void failed_start_is_reported(void **state)
   assert_non_null(strstr(err.text, "/nonexistent/docextractd"));
 }
 
+/* It may have found the lock of a process that was about to exit. */
+static void docextractd_that_exits_is_started_again(void **state)
+{
+  char config_path[TEMP_DIR_BYTES + 16];
+  struct dx_config config = demanded(config_path);
+  struct dx_channel channel;
+
+  (void)state;
+  if (dx_docextractd_is_unit(""))
+    leave_out("remove docextractd.service");
+  assert_int_equal(
+      dx_fs_write(spool.dirfd, "fails", "", 0, 0600, DX_PUBLISH_NEW, &err),
+      DX_OK);
+  assert_int_equal(dx_docextractd_connect(&config, &channel, &err), DX_OK);
+  assert_int_equal(faccessat(spool.dirfd, "fails", F_OK, 0), -1);
+  end_demanded(&channel);
+}
+
 static int64_t hasty_ms(void)
 {
   return now_ms += DX_START_MS / 4;
@@ -1010,6 +1030,7 @@ int main(int argc, char **argv)
       IN_A_SPOOL(docextractd_inherits_nothing_from_its_starter),
       IN_A_SPOOL(concurrent_clients_start_one_docextractd),
       IN_A_SPOOL(failed_start_is_reported),
+      IN_A_SPOOL(docextractd_that_exits_is_started_again),
       IN_A_SPOOL(docextractd_is_not_started_while_the_lock_is_held),
       IN_A_SPOOL(only_the_owner_starts_docextractd),
       IN_A_SPOOL(unit_counts_only_if_systemd_runs),

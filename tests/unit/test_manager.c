@@ -617,6 +617,27 @@ static void job_that_cannot_be_read_now_is_not_canceled_yet(void **state)
   assert_true(manager.transfers.canceled(&manager, KEY_2));
 }
 
+/* CUPS has printed it without its last document. */
+static void incomplete_receipt_is_not_sent(void **state)
+{
+  struct dx_transfer_job *seen = &manager.transfers.all.jobs[0];
+  const struct managed *managed;
+  struct client *client = dial();
+
+  (void)state;
+  manager.transfers.all.count = 1;
+  *seen = (struct dx_transfer_job){.status = DX_TRANSFER_INCOMPLETE,
+                                   .phase = DX_PRINT_ACTIVE,
+                                   .must_hold = true};
+  (void)strcpy(seen->key, KEY);
+  managed = take(KEY, true);
+  assert_int_equal(managed->job->submissions[0].state, DX_ST_REFUSED);
+  assert_int_equal(managed->job->submissions[1].code, DX_E_INCOMPLETE);
+  say(client, "seen");
+  check_heard(client, "done Acknowledged 1 failed job\n");
+  assert_int_equal(seen->status, DX_TRANSFER_NONE);
+}
+
 /* docextractd was killed before. */
 static void refused_documents_get_their_manifests_after_a_restart(void **state)
 {
@@ -961,6 +982,7 @@ int main(void)
       MANAGED(failed_job_is_canceled_with_its_print_job),
       MANAGED(job_that_cannot_be_read_now_is_not_canceled_yet),
       MANAGED(failures_are_those_of_the_queue),
+      MANAGED(incomplete_receipt_is_not_sent),
       MANAGED(refused_documents_get_their_manifests_after_a_restart),
       MANAGED(receipts_are_looked_for_when_a_backend_is_gone),
       MANAGED(backend_may_connect_again),
