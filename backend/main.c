@@ -129,8 +129,9 @@ static enum dx_code plan(struct backend *b, const struct dx_print_job *before,
   code = backend_add_missing(job, now.documents, err);
   if (code != DX_OK)
     return code;
-  if (backend_count_documents(job) == 0) /* job sheets only */
-    return dx_fail(err, DX_E_MISSING, 0, "nothing to submit");
+  if (backend_count_documents(job) == 0)
+    return dx_fail(err, DX_E_MISSING, 0,
+                   "there are only job sheets; print the chart again");
   if (now.filter_failed)
     backend_refuse_halves(job);
   if (!backend_copy(b->service, &job->service) ||
