@@ -541,6 +541,54 @@ static void only_that_run_is_refused(void **state)
   assert_false(other_run->is_gone);
 }
 
+/* The backend of a receipt. */
+static struct client *attend_receipt(const char *name)
+{
+  struct client *client = dial();
+  char line[100];
+
+  (void)snprintf(line, sizeof(line), "attend %.32s %s", name,
+                 name + DX_KEY_BYTES);
+  say(client, line);
+  return client;
+}
+
+static void receipt_waits_for_the_end_of_a_local_failure(void **state)
+{
+  const struct client *client;
+
+  (void)state;
+  assert_int_equal(renameat(spool.dirfd, "aliases", spool.dirfd, "away"), 0);
+  assert_int_equal(symlinkat("away", spool.dirfd, "aliases"), 0);
+  client = attend_receipt(receive(KEY, true));
+  check_heard(client, "note local E_UNSYNCED ");
+  assert_false(client->is_gone);
+  assert_int_equal(entries("received"), 1);
+  assert_int_equal(unlinkat(spool.dirfd, "aliases", 0), 0);
+  assert_int_equal(renameat(spool.dirfd, "away", spool.dirfd, "aliases"), 0);
+  now_ms += DX_LOCAL_RETRY_MS;
+  turn();
+  assert_int_equal(entries("received"), 0);
+  assert_non_null(client->managed);
+}
+
+/* It may have been sent. */
+static void receipt_of_a_damaged_job_is_refused_with_advice(void **state)
+{
+  struct dx_job *job;
+
+  (void)state;
+  fail_job(KEY, true);
+  job = load(KEY);
+  assert_int_equal(
+      dx_fs_write(job->dirfd, "job.json", "", 0, 0600, DX_PUBLISH_OVER, &err),
+      DX_OK);
+  dx_job_free(&job);
+  check_heard(attend_receipt(receive(KEY, true)),
+              "run 'docextract cancel " KEY "', then release");
+  assert_int_equal(entries("received"), 0);
+}
+
 /* ---- canceling in CUPS ---- */
 
 /* A client has sent the print job twice: first as KEY_2, then as KEY. */
@@ -977,6 +1025,8 @@ int main(void)
       MANAGED(receipt_waits_longer_for_a_job_that_cannot_be_saved),
       MANAGED(nothing_is_sent_before_the_pick_up_is_durable),
       MANAGED(only_that_run_is_refused),
+      MANAGED(receipt_waits_for_the_end_of_a_local_failure),
+      MANAGED(receipt_of_a_damaged_job_is_refused_with_advice),
       MANAGED(failed_job_is_canceled_when_both_print_jobs_are),
       MANAGED(job_is_canceled_when_both_print_jobs_are),
       MANAGED(failed_job_is_canceled_with_its_print_job),
