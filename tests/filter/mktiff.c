@@ -8,15 +8,16 @@
  * they are stored; if they are black and white, also FILE.1.pbm... Page n has a
  * square at the top left and n bars below it. Keys: pages, kind (white: 0 is
  * white; black; gray2, gray4, gray, gray16, rgb, alpha, palette, cmyk, ycbcr),
- * pack (none, packbits, lzw, deflate, g3, g32d, g4, jpeg), rows (of a strip),
- * tile (its side), planes (1: colors apart), lsb (1: bits from the right), big
- * (1: BigTIFF), unit (inch, cm, none, or nothing), dpi, ydpi (default: as dpi),
- * orientation, thumbnail (behind each page: 1, reduced; 2, a mask; 3, reduced
- * as TIFF 5 says it), icc (1: a color profile), spoil (of the last strip or
- * tile of the first page: count, too few bytes; outside, partly after the end;
- * sum, a wrong last byte; eoi, a JPEG that ends early as it should; comment, a
- * JPEG with one; rows: the page has 16 rows more than its strip; tall: 8 rows
- * less; twice: two strips of half as many rows have the data of the only one).
+ * pack (none, packbits, lzw, deflate, rle, g3, g32d, g4, jpeg), rows (of a
+ * strip), tile (its side), planes (1: colors apart), lsb (1: bits from the
+ * right), big (1: BigTIFF), unit (inch, cm, none, or nothing), dpi, ydpi
+ * (default: as dpi), orientation, thumbnail (behind each page: 1, reduced; 2, a
+ * mask; 3, reduced as TIFF 5 says it), icc (1: a color profile), spoil (of the
+ * last strip or tile of the first page: count, too few bytes; outside, partly
+ * after the end; sum, a wrong last byte; eoi, a JPEG that ends early as it
+ * should; comment, a JPEG with one; rows: the page has 16 rows more than its
+ * strip; tall: 8 rows less; twice: two strips of half as many rows have the
+ * data of the only one).
  */
 #include <stdbool.h>
 #include <stdint.h>
@@ -54,6 +55,7 @@ static const struct {
     {"lzw", COMPRESSION_LZW},      {"deflate", COMPRESSION_ADOBE_DEFLATE},
     {"g3", COMPRESSION_CCITTFAX3}, {"g32d", COMPRESSION_CCITTFAX3},
     {"g4", COMPRESSION_CCITTFAX4}, {"jpeg", COMPRESSION_JPEG},
+    {"rle", COMPRESSION_CCITTRLE},
 };
 
 static int arg_count;

@@ -60,6 +60,7 @@ done << 'END'
 0 pack=g3
 0 pack=g3 lsb=1 rows=32
 0 pack=g32d kind=black
+0 pack=rle
 0 pack=none
 0 pack=packbits rows=8 kind=black
 0 pack=lzw
@@ -76,6 +77,7 @@ done << 'END'
 0 kind=rgb pack=deflate tile=128
 0 kind=alpha pack=deflate
 0 kind=palette pack=lzw rows=100
+0 kind=palette pack=lzw rows=2000000000
 0 kind=cmyk pack=lzw
 2 kind=gray pack=jpeg
 2 kind=gray pack=jpeg rows=16
@@ -102,6 +104,14 @@ is 'the same bytes every time' "$(cmp "$dir/out" "$dir/first" && echo same)" sam
 make_tiff kind=ycbcr pack=jpeg
 run < "$dir/t.tif"
 is 'a JPEG in one piece stays what it is' "$(pictures)" 'jpeg jpeg jpeg'
+make_tiff kind=rgb pack=jpeg
+run < "$dir/t.tif"
+is 'but not one of red, green, and blue, which viewers do not expect' \
+  "$(pictures)" 'image image image'
+make_tiff pack=g4
+sed -i 's/\x28\x01\(\x03\x00\x01\x00\x00\x00\x02\)/\xe8\xfd\1/' "$dir/t.tif"
+is 'a tag of a program does not matter' \
+  "$(result "$dir/t.tif") $(differences 0)" 'document 3 0 '
 make_tiff kind=ycbcr pack=jpeg spoil=comment
 run < "$dir/t.tif"
 is 'without its comment' "$(pictures) $(grep -c SECRET "$dir/body")" \
@@ -167,9 +177,11 @@ corners() # of the page as shown: its size, and the gray of the four corners
       shown = shown " " $10 " " $(NF - 10) } END { print NF "x" NR shown }'
 }
 while read -r orientation expected; do
-  make_tiff kind=gray pack=lzw orientation="$orientation"
-  run < "$dir/t.tif"
-  is "orientation $orientation is upright" "$(corners)" "$expected"
+  for kind in gray gray16; do
+    make_tiff kind=$kind pack=lzw orientation="$orientation"
+    run < "$dir/t.tif"
+    is "$kind: orientation $orientation is upright" "$(corners)" "$expected"
+  done
 done << 'END'
 1 208x304 0 255 170 85
 2 208x304 255 0 85 170
