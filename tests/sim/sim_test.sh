@@ -854,6 +854,11 @@ test_options()
   is 'an invalid number: 64' "$(exit_of --port 70000)" 64
   is 'an unexpected argument: 64' "$(exit_of x)" 64
   is 'a certificate without a key: 64' "$(exit_of --tls-cert x)" 64
+  is 'a key without its algorithm: 64' "$(exit_of --key-file x)" 64
+  is 'a key and a fixed token: 64' \
+    "$(exit_of --key-file x --algorithm HS256 --token-file x)" 64
+  is 'a claim of a fixed token: 64' \
+    "$(exit_of --claim a=b --token-file x)" 64
   is 'a key that does not match the algorithm' \
     "$(exit_of --port 0 --storage-port 0 --key-file "$dir/RSA.pub" \
       --algorithm ES256) $(cat "$dir/err")" \

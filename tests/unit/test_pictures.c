@@ -86,6 +86,8 @@ static const struct {
     {BYTES("P1\n3 2\n101#x\n010\n"), DX_REASON_NONE,
      BYTES("\xFF\0\xFF\0\xFF\0")},
     {BYTES("P2 3 1 15 1 2 15"), DX_REASON_NONE, BYTES("\x11\x22\xFF")},
+    {BYTES("P2 2 1 2 1 2"), DX_REASON_NONE, BYTES("\x80\xFF")},
+    {BYTES("P2 1 1#x\r255 7"), DX_REASON_NONE, BYTES("\7")},
     {BYTES("P2 2 1 65535 0 65535"), DX_REASON_NONE, BYTES("\0\xFF")},
     {BYTES("P2 2 1 255 0000000001 2"), DX_REASON_NONE, BYTES("\1\2")},
     {BYTES("P3 1 2 255 1 2 3\n4 5 6"), DX_REASON_NONE, BYTES("\1\2\3\4\5\6")},
@@ -140,6 +142,11 @@ static const struct {
     {BYTES(GIF_HEAD GIF_IMAGE), DX_REASON_NONE, "\1\2\3"}, /* no trailer */
     {BYTES(GIF_HEAD GIF_NOTE GIF_OWN_COLORS GIF_NOTE ";"), DX_REASON_NONE,
      "456"},
+    /* Right of its screen, and below. */
+    {BYTES(GIF_HEAD "\x2C\1\0\0\0\1\0\1\0\0\2\2\x4C\1\0;"), DX_REASON_NONE,
+     "\xFF\xFF\xFF\1\2\3"},
+    {BYTES(GIF_HEAD "\x2C\0\0\1\0\1\0\1\0\0\2\2\x4C\1\0;"), DX_REASON_NONE,
+     "\xFF\xFF\xFF\1\2\3"},
     {BYTES(GIF_HEAD GIF_IMAGE ";" GIF_IMAGE), DX_REASON_NONE, "\1\2\3"},
     {BYTES(GIF_HEAD GIF_IMAGE GIF_NOTE GIF_IMAGE ";"), DX_REASON_IMAGES, NULL},
     {BYTES(GIF_HEAD GIF_IMAGE GIF_IMAGE GIF_IMAGE), DX_REASON_IMAGES, NULL},
@@ -159,7 +166,7 @@ static void gif_with_one_image_keeps_its_pixels(void **state)
   (void)state;
   for (i = 0; i < sizeof(gifs) / sizeof(gifs[0]); i++)
     expect(image_pdf_gif, gifs[i].bytes, gifs[i].len, gifs[i].reason,
-           gifs[i].pixels, 3);
+           gifs[i].pixels, gifs[i].pixels != NULL ? strlen(gifs[i].pixels) : 0);
 }
 
 static void gif_needs_all_of_its_image(void **state)
