@@ -296,13 +296,13 @@ static void process_document(struct job *job, const char *type)
     if (job->sent == NULL)
       reason = DX_REASON_TROUBLE;
   }
-  if (reason == DX_REASON_NONE) {
-    dx_sha256_of(job->sent, len, entry->sha256);
-    entry->pages = done.pages;
-    entry->length = (int64_t)len;
-  }
-  if (reason != DX_REASON_NONE)
+  if (reason != DX_REASON_NONE) {
     refuse(job, reason, done.why, done.page);
+    return;
+  }
+  dx_sha256_of(job->sent, len, entry->sha256);
+  entry->pages = done.pages;
+  entry->length = (int64_t)len;
 }
 
 /* Fills in the whole entry. */
