@@ -435,12 +435,15 @@ cp "$results/$ann_result" "$dir/whole"
 head -c 4M /dev/zero >> "$results/$ann_result"
 "$ask" "$STATUS_SOCKET" --deaf "show $ann_key $ann_result" > "$dir/deaf" &
 deaf=$!
-"$ask" "$STATUS_SOCKET" job > "$dir/null" &
-slow=$!
-"$ask" "$STATUS_SOCKET" 'watch\n' > "$dir/null" &
-long=$!
 is_sending() { [ -s "$dir/deaf" ]; }
 until_true is_sending
+"$ask" "$STATUS_SOCKET" job > "$dir/null" &
+slow=$!
+"$ask" "$STATUS_SOCKET" 'watch 2000-01-01T00:00:00Z\n' > "$dir/long" &
+long=$!
+until_true test -s "$dir/long"
+are_served() { [ "$(pgrep -cP "$(server)")" = 3 ]; } # before there are too many
+until_true are_served
 mv "$dir/whole" "$results/$ann_result"
 give "$results/$ann_result"
 
