@@ -37,7 +37,9 @@ note() { echo "> note $1 ${2:-OK} ${3:-1} ${4:-0} ${5:-0} ${6:-0} ${7-}"; }
 
 play "? attend
 $(note uploading OK 1 50 100)
+$(note uploading OK 1 59 100)
 $(note uploading OK 1 100 100)
+$(note waiting OK 1)
 $(note waiting OK 0 0 0 3000)
 $(note down E_NET 0 0 0 7000 'cannot connect')
 $(note down E_NET 0 0 0 9000 'cannot connect')
@@ -60,7 +62,7 @@ Uploading: 100%
 The chart is with the service; waiting for its result
 The chart is with the service; the service does not respond, trying again: cannot connect
 The chart is on this computer'
-is 'submit: it ends with the job' "$rc" 0
+is 'submit: it ends with the job' "$rc $err" '0 '
 
 new_spool
 play '? attend\n> end E_REFUSED the service rejected it'
@@ -168,6 +170,21 @@ play '? cancel'
 dx cancel "$key"
 end_play
 has 'one that ends before it responds' "$rc $err" '^75 .*try again$'
+
+# Two commands that wait for their responses, and a signal.
+play "? cancel\nhold"
+"$program" -c "$conf" cancel "$key" "${key:0:8}" > "$dir/out" 2> "$dir/err" &
+pid=$!
+until_true test -s "$dir/played"
+caught=0x$(sed -n 's/^SigCgt:\t//p' "/proc/$pid/status")
+is 'nohup: an ignored SIGINT stays so, SIGTERM is handled' \
+  $((caught & 1 << 1)),$((caught & 1 << 14)) 0,16384
+kill -TERM "$pid"
+reap
+end_play
+has 'a signal stops all that the command has to do' "$rc $(xargs < "$dir/err")" \
+  "^75 docextract: $key: stopped docextract: stopped; 1 of 2 were not processed\$"
+is 'and nothing more is asked' "$(wc -l < "$dir/played")" 1
 
 play '> ignored'
 is_driven() { "$program" -c "$conf" report | grep -A 1 '^docextractd$'; }

@@ -18,6 +18,8 @@ dx ''
 is 'an ambiguous abbreviation is a usage error' "$rc" 64
 has 'the commands it could mean are listed' \
   "$err" 'ambiguous.*possible commands: .*hello'
+dx re
+has 'and no others' "$rc $err" "^64 .*'re'; possible commands: report retry$"
 
 start_docextractd
 dx hel
@@ -57,6 +59,9 @@ for verb in $verbs; do
   is "$verb --help fits on a screen" \
     "$(fold -w 80 <<< "$out" | tail -n +25)" ''
 done
+
+dx jobs --help
+has 'jobs --help lists the states' "$out" '^STATE is one of: undecided stored .*'
 
 dx --version
 version=${out#docextract }
@@ -152,7 +157,8 @@ is 'hello: nothing is created' "$(ls "$closed")" ''
 RESULTS=$closed/none/results configure
 dx config
 is 'config: a directory that is not there is reported once' \
-  "$rc $(wc -l <<< "$err")" '78 2'
+  "$rc $(wc -l <<< "$err") $(tail -n 1 <<< "$err")" \
+  '78 2 docextract: 1 warning: some print jobs cannot be processed'
 configure
 chmod 500 "$spool"
 dx hello
@@ -277,6 +283,13 @@ is "submit, another user's spool: its status" "$?" 74
 has "submit, another user's spool: the message says what to do" \
   "$(cat "$dir/err")" \
   "run this command as root"
+mkdir -m 000 "$dir/shut"
+SPOOL=$dir/shut/spool configure
+"${as_owner[@]}" "$program" -c "$conf" submit "$dir/a.pdf" \
+  > "$dir/out" 2> "$dir/err"
+is 'submit: a spool in a directory that is closed to the user' \
+  "$? $(cat "$dir/err")" "74 docextract: no permission to use SpoolDir \
+'$dir/shut/spool'; run this command as root"
 SPOOL=$dir/nothing configure
 fails 'a missing spool' user 74 'create the directory'
 
@@ -336,7 +349,7 @@ fails 'a TokenCommand that is not a program' token 77 \
   "no-program.*'$owner', which must be able to use it"
 
 configure
-echo 'User daemon' > "$dir/cups-files.conf"
+echo 'user daemon' > "$dir/cups-files.conf" # as in cupsd, in any case
 fails 'a spool of another user than the backends' user 74 \
   "belongs to '$owner'.* run as 'daemon'; .* chown -R daemon: '$spool'"
 dx jobs
@@ -355,7 +368,7 @@ has 'hello: cupsd may be built for another user' "$rc $out" "user +$owner,"
 rm "$dir/cups-files.conf"
 
 mkdir -p "$CUPS_SERVERBIN/backend"
-for mode in 755 700; do
+for mode in 755 720 700; do
   install -m "$mode" /bin/true "$CUPS_SERVERBIN/backend/docextract"
   dx hello
   is "hello: warns of a backend that cupsd runs as root, mode $mode" \
@@ -557,7 +570,16 @@ for bad in 'PreserveJobFiles No' 'PreserveJobHistory Off' 'MaxJobs 20' \
   dx hello
   has "hello: '$bad' can lose print jobs" "$out" "^warning: '$bad' is set"
 done
+printf '%s\n' 'PreserveJobFiles 0' 'preservejobhistory no' 'MaxJobs 499' \
+  'MultipleOperationTimeout 299' 'JobPrivateValues all' > "$dir/cupsd.conf"
+mkdir "$dir/link"
+ln -s "$conf" "$dir/link/docextract.conf"
+conf=$dir/link/docextract.conf dx hello
+is 'hello: every other form can, too, whose file is a link' \
+  "$(sed -nE "s/^warning: '(.*)' is set in cupsd.conf: .*/\1/p" <<< "$out")" \
+  "$(cat "$dir/cupsd.conf")"
 printf '%s\n' 'PreserveJobFiles 7d' 'PreserveJobHistory Yes' 'MaxJobs 0' \
+  'MaxJobs 500' 'MultipleOperationTimeout 300' \
   'MultipleOperationTimeout 15m' 'MultipleOperationTimeout 1h' \
   'JobPrivateValues default' > "$dir/cupsd.conf"
 dx hello
@@ -682,7 +704,7 @@ stop_docextractd
 
 new_spool
 start_docextractd
-on_terminal hello
+NO_COLOR='' on_terminal hello
 end_terminal
 has 'hello on a terminal: in color' "$out" $'\033\\[32mok'
 NO_COLOR=1 on_terminal hello
@@ -737,6 +759,8 @@ refused 'a fifo' 65 'not a regular file' "$dir/fifo"
 configure 'MaxDocumentsPerJob 1'
 refused 'too many files' 65 'more files than MaxDocumentsPerJob [(]1[)];' \
   "$dir/a.pdf" "$dir/b.pdf"
+refused 'as many files as are allowed' 65 'file 1 cannot be sent: it is of a type' \
+  "$dir/f.webp"
 configure 'MaxDocumentSize 1M'
 { cat "$dir/a.pdf"; head -c 1048576 /dev/zero; } > "$dir/large.pdf"
 refused 'a large file' 65 'file 2 is larger than MaxDocumentSize [(]1M[)]' \
@@ -816,7 +840,7 @@ for my \$fd (glob('/proc/self/fd/*')) {
     readlink(\$fd);
 }
 print \$seen "\$_=\$ENV{\$_}\n" for keys(%ENV);
-print \$seen "@ARGV\n", \`id\`, \`cat /proc/self/status\`;
+print \$seen "group \$\$ ", getpgrp(), "\n@ARGV\n", \`id\`, \`cat /proc/self/status\`;
 print STDERR 'WARNING: ends after ', alarm(0), " s\n";
 exit(1);
 END
@@ -840,6 +864,8 @@ if [ "$(id -u)" = 0 ]; then
     "$dir/a.pdf" > "$dir/out" 2> "$dir/err"
   hasnt 'root, submit: CUPS_SERVERBIN is ignored' "$(cat "$dir/err")" "$dir"
 fi
+has 'submit: the filter gets no signals of the terminal' \
+  "$(cat "$dir/seen")" '^group ([0-9]+) \1$'
 has 'submit: the filter cannot gain rights' "$(cat "$dir/seen")" \
   '^NoNewPrivs:.1$'
 other_filter << 'END'
@@ -850,18 +876,31 @@ echo 'DOCEXTRACT-BUNDLE 1 {"seal":"","kind":"refused","type":"","origin":"",' \
 END
 CUPS_SERVERBIN=$dir/other refused 'a problem of this computer' 74 \
   'file 1 cannot be sent: not today' "$dir/a.pdf"
-echo x > "$dir/seen"
+other_filter << 'END'
+#!/bin/sh
+kill -ALRM $$
+END
+CUPS_SERVERBIN=$dir/other refused 'a filter that does not end' 74 \
+  'todocextract did not respond within 9[56][0-9] s$' "$dir/a.pdf"
 printf '#!/bin/sh\necho $$ > %s\nexec sleep 600\n' "$dir/seen" | other_filter
-CUPS_SERVERBIN=$dir/other env --default-signal=INT "$program" -c "$conf" \
-  submit "$dir/a.pdf" > "$dir/out" 2> "$dir/err" &
-pid=$!
 filter_runs() { ! grep -qx x "$dir/seen" && [ -s "$dir/seen" ] || is_gone "$pid"; }
-until_true filter_runs
-kill -INT "$pid"
-reap
+filter_is_gone() { is_gone "$(cat "$dir/seen")"; }
+end_with_filter() # SIGNAL: while the filter runs
+{
+  echo x > "$dir/seen"
+  CUPS_SERVERBIN=$dir/other env --default-signal=INT "$program" -c "$conf" \
+    submit "$dir/a.pdf" > "$dir/out" 2> "$dir/err" &
+  pid=$!
+  until_true filter_runs
+  kill "-$1" "$pid"
+  reap
+}
+end_with_filter KILL
+check 'submit, SIGKILL while the filter runs: it is ended, too' \
+  until_true filter_is_gone
+end_with_filter INT
 is 'submit, SIGINT while the filter runs: nothing is submitted' \
   "$rc $(cat "$dir/err")" '75 docextract: stopped; nothing was submitted'
-filter_is_gone() { is_gone "$(cat "$dir/seen")"; }
 until_true filter_is_gone
 check 'submit, SIGINT while the filter runs: it is ended, too' filter_is_gone
 is 'submit, SIGINT while the filter runs: nothing is kept' \
@@ -898,6 +937,12 @@ cat "$dir/two" > "$conf"
 dx submit "$dir/a.pdf"
 has 'submit: with two services one must be chosen' "$rc $err" \
   '^78 .*--service NAME; configured services: left, right'
+
+stop_docextractd
+sed 's/right/default/' "$dir/two" > "$conf"
+dx hello
+has 'hello: the service default need not be chosen' "$out" \
+  "^ok +configuration .*, service 'default'\$"
 
 # --- submit: errors on the way ---------------------------------------------
 

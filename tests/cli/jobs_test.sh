@@ -101,11 +101,11 @@ backend_with_bundle() # ID [OPTION OF THE CLIENT]
     Secrettitle 1 "${2-} job-uuid=urn:uuid:$1" < "$dir/bundle" 2> "$dir/backend.err"
 }
 
-# Somebody who has the lock of docextractd, and does nothing.
-play_docextractd()
+# Somebody who has the lock of docextractd, and does nothing else.
+play_docextractd() # [SCRIPT]
 {
   stop_docextractd
-  echo hold > "$dir/script"
+  printf '%b\n\nhold\n' "${1-hold}" > "$dir/script"
   : > "$dir/played.out"
   "$top/tests/cli/docextractd_played" "$spool" "$dir/script" "$dir/played" \
     > "$dir/played.out" &
@@ -230,6 +230,15 @@ cp -a "$spool/jobs/$failed_key" "$spool/jobs/$alike"
 no_job 'an ambiguous key lists the candidates' "${failed_key:0:8}" \
   "possible jobs: ($failed_key, $alike|$alike, $failed_key)"
 rm -rf "${spool:?}/jobs/$alike"
+stop_docextractd
+mkdir "$spool/jobs/${failed_key:0:8}"{1..6}00000000000000000000000
+dx show "${failed_key:0:8}"
+has 'show, many candidates: five are listed' "$rc $err" \
+  '^65 .*; possible jobs: ([0-9a-f]{32}, ){5}\.\.\.$'
+rmdir "$spool/jobs/${failed_key:0:8}"?00000000000000000000000
+dx retry $'cha\033rt-12' "${failed_key}0"
+has 'retry: control characters in one of several names are not printed' \
+  "$rc $err" '^65 docextract: not a job: give its key'
 
 # --- retry: what failed ----------------------------------------------------
 
@@ -580,7 +589,8 @@ has 'cancel: a job that submit follows' "$rc $out" "^0 Canceled job $key"
 has 'cancel: says that the service has it' "$out" \
   '^The service already has 1 document; no results .* fetched'
 reap
-has 'cancel: submit ends, and offers no retry' "$rc" '^[1-9]'
+has 'cancel: submit ends' "$rc" '^[1-9]'
+hasnt 'cancel: and offers no retry' "$(cat "$dir/err")" retry
 is 'cancel: it is canceled' "$(state "$key") $(documents) $(manifest)" \
   'canceled 0 failed: canceled'
 faults ''
@@ -704,7 +714,8 @@ $(ps -o user= -p "${started:-0}")" "1 $owner"
     "0 Retrying job $key; check with: docextract jobs "
   starts hello
   has 'hello: and is told how it was started' "$rc $out" \
-    'docextractd +running, started on demand'
+    'docextractd +running, started on demand, so print jobs complete only with their results$'
+  hasnt 'hello: which is no problem' "$out" '^warning'
   starts cancel "$key"
   is 'cancel: and is answered by it' "$rc" 0
   starts jobs --seen
@@ -712,6 +723,11 @@ $(ps -o user= -p "${started:-0}")" "1 $owner"
   starts purge "$key"
   is 'purge: and is answered by it' "$rc $out" "0 Removed job $key"
   faults ''
+  configure 'Completion accepted'
+  starts hello
+  has 'hello: with Completion accepted it is one' "$out" \
+    "^warning: Completion is 'accepted' but docextractd is not a service: "
+  configure
   starts submit "$dir/a.pdf"
   is 'submit: and has the result' "$rc $(mrns | tr -d '\n')" '0 1'
   export DX_DOCEXTRACTD=/nonexistent/docextractd
@@ -821,6 +837,13 @@ has 'purge JOB: not one that failed' "$rc $err" \
   "^65 .*not finished; .* docextract cancel $key"
 is 'purge JOB: it is kept' "$(job_dir "$key")" "$spool/jobs/$key"
 dx cancel "$key"
+play_docextractd \
+  '? purge\n> error E_JOB it is retried\n\n? purge\n> error E_BUSY it is used'
+"$program" -c "$conf" purge --older-than 0s > "$dir/out" 2> "$dir/err"
+is 'purge: what has changed meanwhile is kept' \
+  "$? $(cat "$dir/err") $(xargs < "$dir/out")" \
+  '0  Removed 0 finished jobs Kept 2: unfinished'
+end_play
 touch -d '8 days ago' "$spool/finished/$key/job.json"
 dx purge
 has 'purge: removes canceled jobs' "$rc $out" '^0 Removed [0-9]+ finished job'
@@ -846,6 +869,8 @@ is 'jobs --queue: only jobs of this queue, in any case' \
   "$(listed --queue Chart)" "${printed:0:8}"
 is 'jobs --user: only jobs of this user' "$(listed --user ann)" \
   "${printed:0:8}"
+is 'jobs --user: who submitted it' "$(listed --user "$(id -un)")" \
+  "${submitted:0:8} ${failed_key:0:8}"
 is 'jobs --service: only jobs of this service' \
   "$(listed --service default | wc -w) $(listed --service other | wc -w)" '3 0'
 is 'jobs: all filters count' \
@@ -871,7 +896,14 @@ is 'jobs --all: and nothing counted' "$rc $err" '0 '
 
 dx jobs --all
 has 'jobs: a job has its name in CUPS' "$out" \
-  "^${printed:0:8}  extracted +chart-12 "
+  "^${printed:0:8}  extracted +chart-12 .* 1/1 +1  Extracted 1 case$"
+is 'jobs: columns line up' \
+  "$(cut -c 33-38 <<< "$out" | sed -E 's/[0-9]+ (d|h|min|s)$/AGE/' | xargs)" \
+  'AGE AGE AGE AGE'
+rm "$(job_dir "$printed")/job.json"
+dx jobs
+has 'jobs: one without its journal is damaged, not old' "$rc $(xargs <<< "$err")" \
+  '^0 1 job finished more than a day ago; .* 1 damaged job in '
 
 fresh
 submit_failed "$dir/a.pdf"
@@ -897,7 +929,16 @@ is 'jobs --json: the message and the time are two values' \
 edit "$key" '.retry_at = "2026-01-31T14:05:00Z"'
 dx jobs
 has 'jobs: no time that has passed' "$out" '0  The chart is on this computer: no connection$'
-edit "$key" '.retry_at = "2999-01-31T14:05:00Z"'
+for code in E_CONFIG E_KEY; do
+  edit "$key" ".message = \"fix it\" | .message_code = \"$code\" |
+    .queue = \"chart\" | .id = \"12\" | .print.backend = \"ended\" |
+    .received_at = \"2999-01-31T14:05:00Z\""
+  dx jobs
+  has "jobs: how to start a queue that stopped with $code" "$out" \
+    '^[0-9a-f]+  stored +chart-12 +0 s .*: fix it; when it is fixed, run: cupsenable chart$'
+done
+edit "$key" '.retry_at = "2999-01-31T14:05:00Z" | .queue = null |
+  .id = null | .print.backend = "none" | .message = "no connection" | .message_code = null'
 end_play
 dx jobs
 has 'jobs: nor one if it is not tried again' "$out" '0  The chart is on this computer: no connection$'
@@ -914,6 +955,9 @@ watch() # ARGUMENT...: in the background, into a file
 
 fresh
 submit_failed "$dir/a.pdf"
+other_key=$key
+submit_failed "$dir/a.pdf"
+edit "$other_key" '.received_at = "2020-01-01T00:00:00Z"'
 watch
 until_true says "^${key:0:8} .* failed"
 edit "$key" '.message = "something new"'
@@ -921,8 +965,9 @@ until_true says 'something new'
 kill -INT "$pid"
 reap
 is 'jobs --watch: exits with 0 when interrupted' "$rc $(cat "$dir/err")" '0 '
-is 'jobs --watch: prints the header, a job and a change' \
-  "$(cut -d ' ' -f 1 "$dir/out" | xargs)" "KEY ${key:0:8} ${key:0:8}"
+is 'jobs --watch: prints the header, the jobs and a change' \
+  "$(cut -d ' ' -f 1 "$dir/out" | xargs)" \
+  "KEY ${other_key:0:8} ${key:0:8} ${key:0:8}"
 hasnt 'jobs --watch: no escape sequences in a pipe' "$(cat "$dir/out")" \
   $'\033'
 
@@ -932,11 +977,16 @@ edit "$key" '.message = "something else"'
 until_true says 'something else'
 kill -TERM "$pid"
 reap
-is 'jobs --watch --json: prints the whole list for every change' \
-  "$rc $(jq -c 'map(.message)' "$dir/out" | xargs)" \
-  '0 [something new] [something else]'
+is 'jobs --watch --json: prints the whole list for every change, on a line' \
+  "$rc $(wc -l < "$dir/out") $(jq -c 'map(.message)[1]' "$dir/out" | xargs)" \
+  '0 2 something new something else'
 
 "$program" -c "$conf" jobs --watch 2> "$dir/err" | head -n 1 > "$dir/out"
 is 'jobs --watch: ends when its reader is gone' "${PIPESTATUS[0]}" 0
+watch
+until_true says 'something else'
+mv "$spool/jobs" "$dir/away"
+reap
+has 'jobs --watch: and when the spool is' "$rc $(cat "$dir/err")" '^74 .*jobs'
 
 end

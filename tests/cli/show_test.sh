@@ -35,6 +35,7 @@ has 'show: a value out of range is marked' "$(row hemoglobin)" \
 "$program" -c "$conf" show --json "$key" > "$dir/shown"
 is 'show --json: prints the result unchanged' \
   "$? $(cmp "$dir/shown" "${files[0]}" && echo same)" '0 same'
+TERM=xterm dx show "$key"
 hasnt 'show: no color in a pipe' "$out" $'\033'
 on_terminal show "$key"
 end_terminal
@@ -68,8 +69,8 @@ for data in '{}' 'null' '{"d1":{}}' '{"d1":{"patient_mrn":null,"list":[""]}}'; d
   echo "{\"results\":{\"status\":\"complete\",\"id\":\"c1\",\"medical_data\":\
 $data}}" > "$dir/empty.json"
   dx show "$dir/empty.json"
-  is "show: $data is nothing" "$rc $err $(tail -n 1 "$dir/out")" \
-    '0  Nothing was found in it'
+  is "show: $data is nothing" "$rc $err $(xargs < "$dir/out")" \
+    '0  Case c1 Nothing was found in it'
   hasnt "show: $data has no patient" "$out" Patient
   dx show --html "$dir/empty.json"
   has "show --html: $data is nothing" "$out" 'Nothing was found in it'
@@ -116,14 +117,14 @@ hasnt 'show: control characters are not printed' "$out" \
   $'[\001-\010\013-\037\302\342]'
 has 'show: they are replaced' "$out" '^Case [0-9A-Z]+: a\?\[31mb\?c\?d$'
 
-printf '{"a":"\033[2J\302\233x\342\200\256y"}\n' > "$dir/raw.json"
+printf '{"a":\t"\033[2J\302\233x\342\200\256y"}\n' > "$dir/raw.json"
 dx show --json "$dir/raw.json" && cp "$dir/out" "$dir/shown"
 is 'show --json: unchanged in a pipe' \
   "$(cmp "$dir/shown" "$dir/raw.json" && echo same)" same
 on_terminal show --json "$dir/raw.json"
 end_terminal
 is 'show --json: control characters are replaced on a terminal' \
-  "$(tr -d '\r' <<< "$out")" '{"a":"?[2J?x?y"}'
+  "$(tr -d '\r' <<< "$out")" $'{"a":\t"?[2J?x?y"}'
 
 # --- show: a file -----------------------------------------------------------
 
@@ -143,7 +144,7 @@ if [ "$(id -u)" = 0 ]; then
     # shellcheck disable=SC2086
     dx show $option "$dir/secret.json"
     has "show $option: root is shown what the owner of the spool may read" \
-      "$rc $out $err" '^74  docextract: cannot open .*ermission denied'
+      "$rc $out $err" '^74  docextract: cannot open .*ermission denied.*; files are read with'
   done
   conf=$dir/none.conf dx show "$dir/secret.json"
   is 'show: without a configuration root is shown nothing' "$rc $out" '78 '
@@ -213,34 +214,46 @@ cat > "$dir/hostile.json" << 'END'
   "of":{"value":1,"range":"<2"},"none":{"value":null,"range":{}},
   "flat":{"value":3,"range":{"min":2,"max":2}},
   "huge":{"value":9e9999999,"range":{"min":-9e9999999,"max":1}},
+  "in":{"value":3,"range":{"min":2,"max":6}},
+  "up":{"value":9e999,"range":{"min":1,"max":2}},
   "off":{"value":-9e999,"measurement_unit":"g","range":{"min":1,"max":2}}},
  "d2":"a text","d3":{},"d4":[{}]},"more":{"<s>":"<\/script>"}}}
 END
 dx show --html "$dir/hostile.json"
 is 'show --html: every text is a text' \
   "$rc $(page | sed 's/.*<body>//' | grep -o '<[a-z][a-z0-9]*' | sort -u | xargs)" \
-  '0 <bdi <dd <div <dl <dt <h1 <h2 <h3 <li <main <p <path <rect <section '\
+  '0 <bdi <circle <dd <div <dl <dt <h1 <h2 <h3 <li <main <p <path <rect <section '\
 '<small <svg <table <tbody <td <th <thead <tr <ul'
 is 'show --html: and no attribute' \
   "$(page | sed 's/.*<body>//' | grep -oE '<[^>]*>' | grep -oiE ' [a-z-]+=' |
     sort -u | xargs)" \
-  'aria-hidden= class= colspan= d= height= scope= viewBox= width= x= y='
+  'aria-hidden= class= colspan= cx= cy= d= height= r= scope= viewBox= width= x= y='
 has 'show --html: quotes cannot end one' "$out" \
   '<bdi>a&quot;onload=&quot;b</bdi>'
 has 'show --html: what hides or turns text is replaced' "$out" \
   '>&#39; onclick=&#39;x\(\)<.*<bdi>\?\?\?😀&lt;!--\]\]&gt;&amp;lt;</bdi>'
 has 'show --html: so is a NUL' "$out" '<bdi>1�2</bdi>'
-has 'show --html: a value far away stays on the bar' \
-  "$(grep '>off<' "$dir/out")" '<path class="far" d="M5\.0 '
+has 'show --html: a value has its place on the bar' \
+  "$(grep '>in<' "$dir/out")" '<td class="n"><.*<circle class="dot" cx="37\.5"'
+has 'show --html: a value far away stays on the bar, and is marked' \
+  "$(grep -A 1 '>up<' "$dir/out" | xargs -d '\n')" \
+  '<td class="n out">.*<path class="far" d="M95\.0 .*'\
+'<td class="n out">.*<path class="far" d="M5\.0 '
 hasnt 'show --html: without a range there is no bar' \
   "$(grep -E '>(of|none|flat|huge)<' "$dir/out")" '<svg|nan|inf'
 has 'show --html: fields that nobody knows are shown' "$(page)" \
   '&lt;s&gt;</bdi>: <bdi>&lt;/script&gt;<.*>ב<.*>&lt;u&gt;</bdi>.*>a text<'
+has 'show --html: also those of a range' "$(page)" \
+  '<bdi>&lt;/script&gt;</bdi>: <ul><li><ul><li><bdi>&lt;/script&gt;<'
 has 'show --html: a document may be empty' "$(page)" '<p>\(empty\)</p>'
 
 printf '%s' '{"results":{"id":"c","case_name":"n","medical_data":{"d":{
   "patient_mrn":"1","a":{"value":1,"range":{"min":0,"max":2}},"b":"t"}}}}' \
   > "$dir/small.json"
+dx show "$dir/small.json" "$dir/small.json"
+is 'show: an empty line separates two results' \
+  "$(grep -cx '' <<< "$out") $(grep -B 1 '^Case' <<< "$out" | xargs)" \
+  '3 Case c: n -- Case c: n'
 dx show --html "$dir/small.json"
 is 'show --html: headings, the patient, and a table' \
   "$(page | sed 's/.*<main>//' | structure | sed 's/ *<\/*bdi> */ /g' | xargs)" \
@@ -293,7 +306,7 @@ submitted "$dir/a.pdf" "$dir/b.pdf"
 is 'show --json: several results are consecutive values' \
   "$(jq -r '.results.medical_data[].patient_mrn' "$dir/shown" | xargs)" '1 2'
 echo ' ' >> "${files[1]}"
-rm "${files[0]}"
+mv "${files[0]}" "$dir/taken.json"
 dx show "$key"
 has 'show: a result that was taken is named' "$err" \
   "${files[0]##*/}' is no longer in"
@@ -304,11 +317,29 @@ has 'show: the others are shown' "$out" 'Ben Bauer'
 dx show --html "$key"
 has 'show --html: what is missing is on the page' "$rc $(page)" \
   '^74 .*differs from what.*>Bauer<.*no longer in .*</p></main></body></html>$'
+edit "$key" '.submissions[0] |= (.state = "complete" |
+  .cases[0].state = "waiting")'
+dx show "$key"
+has 'show: a result that is still at the service is not missing' \
+  "$rc $(xargs <<< "$err")" '^0 .*differs from what .* document 1: complete$'
+edit "$key" '.submissions[0].cases[0].state = "stored"'
+mv "$dir/taken.json" "$(job_dir "$key")/result-0001-00001.json"
+dx show "$key"
+has 'show: one that could not be delivered yet is shown' "$rc $(xargs <<< "$out")" \
+  '^0 .*Ann Ahrens'
+SERVICE=other configure
+dx show "$key"
+has 'show: without its service, a job says so' "$rc $(tail -n 1 <<< "$err")" \
+  '^78 .*no longer configured, so its results directory is unknown'
+configure
 faults 'create * status 400\n'
-submitted "$dir/a.pdf"
+submitted --together "$dir/a.pdf" "$dir/b.pdf"
 faults ''
 dx show "$key"
 is 'show: a job without results is an error' "$rc" 65
+is 'show: with the reason of each document' \
+  "$(grep -oE '^docextract: document [0-9]: failed: ' <<< "$err" | xargs)" \
+  'docextract: document 1: failed: docextract: document 2: failed:'
 has 'show: and the message says so' "$err" 'job .* has no results'
 dx cancel "$key"
 dx show "$key"
@@ -338,6 +369,13 @@ old "$done_key"
 old "$open_key"
 before=$(ls "$results")
 
+damaged=$spool/finished/$(printf '%032x' 1)
+mkdir "$damaged"
+echo '{' > "$damaged/job.json"
+give "$damaged"
+dx purge --dry-run
+is 'purge: goes on after a damaged job' "$rc $err" '0 '
+rm -r "$damaged"
 dx purge --dry-run
 has 'purge --dry-run: prints what would be removed' "$rc $out" \
   '^0 Would remove 1 finished job$'
@@ -355,6 +393,9 @@ submitted "$dir/a.pdf"
 dx purge --older-than 1h
 has 'purge: recent jobs stay' "$out" '^Kept 1: too recent'
 is 'purge: all of them' "$(kept)" 3
+dx purge --older-than 1h "$key" "$failed_key"
+has 'purge JOB: each has its own reason to stay' "$err" \
+  "^docextract: $failed_key: job .* is not finished"
 edit "$failed_key" '.queue = "chart" | .id = "12"'
 dx purge --older-than 0s
 has 'purge: a failed print job stays, because CUPS may run it again' "$out" \

@@ -240,12 +240,20 @@ if if_root; then
     "$results/$ann_result"
   dx_as "$ann" show "$bob_key"
   has 'show: not those of another user' "$rc $err" '^65 .*no job'
+  touch -d '2 days ago' "$spool/finished/$ann_key/job.json"
+  dx_as "$ann" jobs
+  is 'jobs: what finished more than a day ago is left out' \
+    "$(tail -n +2 <<< "$out")" ''
+  dx_as "$ann" jobs --all
+  has 'jobs --all: and listed with it' "$out" "^${ann_key:0:8} "
+  dx_as "$ann" show "${ann_key:0:8}"
+  is 'show: it needs no option' "$rc $out" "0 $all"
   dx_as "$ann" jobs --seen
   has 'jobs --seen: is not for users' "$rc $err" '^7[48] docextract: '
   chmod o-r "$conf"
   dx_as "$ann" jobs
   has 'jobs: a configuration that they may not read is named' "$rc $err" \
-    "^7[48] .*docextract.conf"
+    "^7[48] .*docextract.conf.*; run this command as root$"
   chmod o+r "$conf"
 fi
 

@@ -84,6 +84,12 @@ other=$job
 another_is_shown
 is "$t: it is not shown" "$(shown "$other")" ''
 
+t='a chart that was submitted without CUPS'
+before=$(grep -cF '|' "$dir/desktop")
+dx submit "$dir/a.pdf" > "$dir/submit" 2>&1
+another_is_shown
+is "$t: it is not shown" "$(grep -cF '|' "$dir/desktop")" $((before + 1))
+
 t='a refused chart'
 print -d chart "$dir/locked.pdf"
 until_true is_shown "$job"
