@@ -58,8 +58,8 @@ _Static_assert(2 * KINDS <= 64, "a bit for each role");
  * All others are removed: annotations and the form (flatten.c has drawn them on
  * the page), actions, destinations, bookmarks, /Names with its scripts and
  * attached files, /Info and /Metadata, tags, /PieceInfo, /Thumb, external
- * streams (/F), alternate images, /OPI, /Ref; and what is written anew: /Length
- * by libqpdf, the states of layers by flatten.c.
+ * streams (/F), alternate images, /OPI, /Ref; and what is replaced: /Length by
+ * libqpdf, the states of layers by flatten.c.
  */
 static const struct rule {
   enum kind kind;    /* of the dictionary */

@@ -101,7 +101,7 @@ backend_with_bundle() # ID [OPTION OF THE CLIENT]
     Secrettitle 1 "${2-} job-uuid=urn:uuid:$1" < "$dir/bundle" 2> "$dir/backend.err"
 }
 
-# Somebody who has the lock of docextractd, and does nothing else.
+# A process that has the lock of docextractd, and does nothing else.
 play_docextractd() # [SCRIPT]
 {
   stop_docextractd
