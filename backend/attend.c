@@ -15,13 +15,14 @@
 #include "lib/base/clock.h"
 #include "lib/base/log.h"
 #include "lib/control/channel.h"
-#include "lib/control/start.h"
+#include "lib/control/connect.h"
 #include "lib/print/print_job.h"
 
 #ifndef DX_ALIVE_LIMIT_MS       /* tests build with a short one */
 #define DX_ALIVE_LIMIT_MS 30000 /* without any line: docextractd hangs */
 #endif
-#define DX_QUEUE_LOOK_MS 2000 /* for another print job; until `leave` again */
+#define DX_QUEUE_LOOK_MS 2000   /* for another print job; until `leave` again */
+#define DX_STUCK_LEAVE_MS 10000 /* without progress: frees the queue */
 
 #define AGAIN_MS 1000          /* between two tries to connect */
 #define AGAIN_VERSION_MS 10000 /* after a version mismatch */
@@ -37,6 +38,8 @@ struct attend {
   int64_t heard_ms;            /* monotonic: the last line */
   int64_t broken_ms, again_ms; /* when it broke, next try */
   bool here;                   /* not all documents have been uploaded */
+  int64_t stuck_ms;            /* monotonic: since when it cannot go on; 0 */
+  bool is_rejected;            /* because of a rejection */
   bool leave;                  /* `leave` is wanted */
   int64_t leave_ms;            /* monotonic: when to consider it again */
   bool over;
@@ -102,26 +105,44 @@ static void connect_again(struct attend *a)
 
 /* ---- leaving ---- */
 
+/* The service, or an administrator, keeps the chart waiting. */
+static bool is_stuck(const struct attend *a)
+{
+  return a->stuck_ms != 0 &&
+         dx_monotonic_ms() - a->stuck_ms >= DX_STUCK_LEAVE_MS;
+}
+
+/* Whether another print job may take the place of this one. With `extracted`,
+ * only after a rejection: if it is about this chart, only another one can show
+ * that. */
+static bool may_make_room(const struct attend *a)
+{
+  if (a->b->conf->completion == DX_COMPLETION_AUTO)
+    return !a->here || is_stuck(a);
+  return is_stuck(a) && a->is_rejected;
+}
+
+/* Another print job waits, in the queue or in its class. */
+static bool other_waits(const struct backend *b)
+{
+  const char *class = getenv("CLASS");
+
+  return (b->queue != NULL &&
+          dx_print_job_waits(b->queue, false, ASK_QUEUE_MS)) ||
+         (class != NULL && *class != '\0' &&
+          dx_print_job_waits(class, true, ASK_QUEUE_MS));
+}
+
 /* Repeats `leave` until `left`: docextractd ignores it until it has picked up
  * the job, and if it cannot write the journal. */
 static void leave_if_wanted(struct attend *a)
 {
-  const struct backend *b = a->b;
-  const char *class = getenv("CLASS");
   struct dx_err err;
 
   if (dx_monotonic_ms() < a->leave_ms)
     return;
-  /* If a backend started docextractd, it ends with cups.service, and no process
-   * would deliver the results. */
-  if (b->conf->completion == DX_COMPLETION_ACCEPTED ||
-      (b->conf->completion == DX_COMPLETION_AUTO && !a->leave && !a->here &&
-       a->channel.started != DX_STARTED_DEMAND &&
-       /* Another print job waits, in the queue or in its class. */
-       ((b->queue != NULL &&
-         dx_print_job_waits(b->queue, false, ASK_QUEUE_MS)) ||
-        (class != NULL && *class != '\0' &&
-         dx_print_job_waits(class, true, ASK_QUEUE_MS)))))
+  if (a->b->conf->completion == DX_COMPLETION_ACCEPTED ||
+      (!a->leave && may_make_room(a) && other_waits(a->b)))
     a->leave = true;
   if (a->leave)
     (void)dx_channel_send(&a->channel, &err, "leave");
@@ -134,6 +155,19 @@ static void attend_keep_sentence(struct backend *b,
                                  const struct dx_message *message)
 {
   (void)snprintf(b->sentence, sizeof(b->sentence), "%s", message->text);
+}
+
+/* Whether the problem is one of the service, or of the installation. */
+static void note_stuck(struct attend *a, enum dx_note_kind kind)
+{
+  bool is_problem = kind == DX_NOTE_DOWN || kind == DX_NOTE_UNEXPECTED ||
+                    kind == DX_NOTE_PAUSED || kind == DX_NOTE_ADMIN;
+
+  a->is_rejected = kind == DX_NOTE_ADMIN;
+  if (!is_problem)
+    a->stuck_ms = 0;
+  else if (a->stuck_ms == 0)
+    a->stuck_ms = dx_monotonic_ms();
 }
 
 static void attend_on_message(struct attend *a,
@@ -154,6 +188,7 @@ static void attend_on_message(struct attend *a,
     if (a->here && !here)
       a->leave_ms = 0; /* another print job may be waiting */
     a->here = here;
+    note_stuck(a, note.kind);
     status_note(&note, a->here);
     if (note.kind == DX_NOTE_OVERDUE)
       b->overdue = a->leave = true;
@@ -177,6 +212,7 @@ static void attend_on_message(struct attend *a,
   case DX_VERB_LEFT:
     b->left = true;
     b->sent = !a->here;
+    b->stuck = is_stuck(a);
     attend_finish(a, DX_OK);
     break;
   case DX_VERB_END:

@@ -3,11 +3,12 @@
  * receives and stores a print job, follows it while docextractd processes it,
  * and reports to cupsd.
  *
- * Order: arguments, wait for space, seal, receive until EOF of stdin, query
- * cupsd, store, attend, end. Every exit goes through backend_end(): before EOF
- * the backend must not exit with a failure, because cupsd would abort a job
- * with several documents. Between EOF and the commit it must not wait: if it
- * were killed, cupsd would consider the job completed.
+ * Order: arguments, wait until everything on this computer is ready, seal,
+ * receive until EOF of stdin, query cupsd, store, attend, end. Every exit goes
+ * through backend_end(): before EOF the backend must not exit with a failure,
+ * because cupsd would abort a job with several documents. Between EOF and the
+ * commit it must not wait: if it were killed, cupsd would consider the job
+ * completed.
  */
 #ifndef DX_BACKEND_H
 #define DX_BACKEND_H
@@ -17,8 +18,11 @@
 
 #include "lib/config/config.h"
 #include "lib/control/channel.h"
+#include "lib/print/print_job.h"
 #include "lib/spool/sentence.h"
 #include "lib/spool/spool.h"
+
+#define BACKEND_ASK_MS 10000 /* for cupsd to answer about the print job */
 
 struct backend {
   /* arguments and environment; borrowed */
@@ -28,6 +32,8 @@ struct backend {
   char service[DX_SECTION_BYTES];
   char seal[DX_SEAL_BYTES]; /* of the entries of this run */
   /* set while running */
+  struct dx_err entered;      /* the error of dx_user_enter(), or DX_OK */
+  struct dx_print_job before; /* what cupsd answered at the start */
   struct dx_config *config;
   const struct dx_service *conf; /* the section of this queue */
   struct dx_spool spool;         /* not open before */
@@ -41,6 +47,7 @@ struct backend {
   bool left;        /* docextractd continues it; durable */
   bool sent;        /* it was uploaded when it was left */
   bool overdue;     /* it was left because of ProcessingLimit */
+  bool stuck;       /* it was left because of the service */
   size_t failures;  /* of this queue, after their print jobs had ended */
   size_t undecided; /* other jobs of this queue that need a decision */
   struct dx_err outcome;
@@ -92,6 +99,18 @@ int term_wake_fd(void); /* readable after a SIGTERM */
 bool term_is_from_cupsd(void);
 void term_die(void) __attribute__((noreturn)); /* killed by the signal */
 
+/* ---- ready.c ---- */
+
+/*
+ * Waits until the user of this process, the device URI, the configuration, its
+ * section, the spool, the sandbox, and cupsd are as they must be, for at most
+ * 45 s; the configuration is read again every 3 s. Sets config, conf, spool,
+ * and before, which may be unset after an error. Reports to cupsd what it waits
+ * for. E_STOPPED after a SIGTERM; else the first problem that remains.
+ */
+enum dx_code backend_await_ready(struct backend *b,
+                                 struct dx_err *err) DX_MUST_USE;
+
 /* ---- receive.c ---- */
 
 /* Reads all entries into a new job below incoming/. E_STOPPED after a
@@ -118,6 +137,9 @@ void status_say(const char *prefix, const char *format, ...)
 /* Reports a failure: a text for the user, a log line for the administrator. */
 void status_failure(const char *text, const char *log, ...)
     __attribute__((format(printf, 2, 3)));
+/* Reports what the print job waits for before its documents are received; NULL:
+ * for nothing any more. */
+void status_not_ready(const struct dx_err *err);
 /* here: not all documents have been uploaded. */
 void status_note(const struct dx_note *note, bool here);
 /* Reports that docextractd does not respond; NULL: it responds. */

@@ -14,16 +14,16 @@
 
 #define ASK_MS 1800 /* longer waits are useless: cupsd kills us */
 
-/* 1, 2, and 6 are not used: they apply the error policy of the queue, open a
- * password dialog, or abort the job after a few tries. */
+/* 1, 2, 4, and 6 are not used: they apply the error policy of the queue, open a
+ * password dialog, stop the queue, or abort the job after a few tries. */
 static const int exit_status[DX_CL_COUNT] = {
     [DX_CL_DONE] = CUPS_BACKEND_OK,
     [DX_CL_NOT_YET] = CUPS_BACKEND_RETRY_CURRENT,
     [DX_CL_TRANSIENT] = CUPS_BACKEND_RETRY_CURRENT,
     [DX_CL_RATE] = CUPS_BACKEND_RETRY_CURRENT,
-    [DX_CL_TOKEN] = CUPS_BACKEND_STOP,
+    [DX_CL_TOKEN] = CUPS_BACKEND_RETRY_CURRENT,
     [DX_CL_REFUSED] = CUPS_BACKEND_HOLD,
-    [DX_CL_CONFIG] = CUPS_BACKEND_STOP,
+    [DX_CL_CONFIG] = CUPS_BACKEND_RETRY_CURRENT,
     [DX_CL_GONE] = CUPS_BACKEND_HOLD,
     [DX_CL_LOCAL] = CUPS_BACKEND_RETRY_CURRENT,
     [DX_CL_OVERDUE] = CUPS_BACKEND_HOLD,
@@ -47,23 +47,17 @@ static int status_of(const struct backend *b, enum dx_code code)
 static void report_failure(const struct backend *b, enum dx_code code,
                            const struct dx_err *err)
 {
-  bool stops = status_of(b, code) == CUPS_BACKEND_STOP;
+  bool runs_again = status_of(b, code) == CUPS_BACKEND_RETRY_CURRENT;
   char what[DX_SENTENCE_BYTES], text[DX_SENTENCE_BYTES];
   struct dx_err full = *err;
 
   full.code = code;
   dx_advise(&full);
-  if (stops)
-    (void)dx_fail_advice(&full, "when it is fixed, run: cupsenable %s",
-                         b->queue != NULL ? b->queue : "QUEUE");
   if (b->sentence[0] != '\0')
     (void)snprintf(what, sizeof(what), "%s", b->sentence);
   else
     dx_sentence(code, NULL, what);
-  (void)snprintf(text, sizeof(text),
-                 dx_class_of(code) == DX_CL_LOCAL ? DX_SAY_LOCAL
-                 : stops                          ? DX_SAY_STOPPED
-                                                  : "%s",
+  (void)snprintf(text, sizeof(text), runs_again ? DX_SAY_NOT_READY : "%s",
                  what);
   status_failure(text, "%s: %s", dx_code_name(code), full.text);
 }
@@ -74,6 +68,7 @@ static void report_success(const struct backend *b)
 {
   const char *text = b->overdue ? DX_SAY_OVERDUE
                      : b->sent  ? DX_SAY_LEFT_SENT
+                     : b->stuck ? DX_SAY_LEFT_STUCK
                                 : DX_SAY_LEFT_STORED;
   char failures[DX_SENTENCE_BYTES] = "", undecided[DX_SENTENCE_BYTES] = "";
 

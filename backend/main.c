@@ -10,23 +10,16 @@
 #include <cups/backend.h>
 #include <cups/sidechannel.h>
 #include <inttypes.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "lib/base/clock.h"
-#include "lib/base/fs.h"
 #include "lib/base/log.h"
 #include "lib/base/process.h"
 #include "lib/base/user.h"
 #include "lib/base/utf8.h"
 #include "lib/print/print_job.h"
-
-#define ASK_MS 10000
-#define ROOM_MS 45000 /* below DX_SEAL_WAIT_MS of the filter */
-#define ROOM_AGAIN_MS 3000
 
 /* ---- the user ---- */
 
@@ -47,54 +40,6 @@ static enum dx_code backend_enter(struct dx_err *err)
                  name, dx_user());
 }
 
-/* ---- before receiving ---- */
-
-static void pause_ms(int ms)
-{
-  struct pollfd fd = {.fd = term_wake_fd(), .events = POLLIN};
-
-  (void)poll(&fd, 1, ms);
-}
-
-static void tell_no_room(const struct dx_err *err)
-{
-  char what[DX_SENTENCE_BYTES], text[DX_SENTENCE_BYTES + 64];
-
-  dx_sentence(err->code, NULL, what);
-  (void)snprintf(text, sizeof(text), DX_SAY_NO_ROOM, what);
-  status_failure(text, "%s", err->text);
-}
-
-/* Waits while cupsd still has the documents: without the seal, filters write
- * nothing; if they get none, they fail. */
-static enum dx_code wait_for_room(struct backend *b, struct dx_err *err)
-{
-  int64_t until_ms = dx_monotonic_ms() + ROOM_MS;
-  const enum dx_language language = b->config->language;
-  bool is_told = false;
-
-  for (;;) {
-    enum dx_code code = DX_OK;
-
-    if (b->spool.dirfd < 0)
-      code = dx_spool_open(b->config->spool_dir, &b->spool, err);
-    /* Before docextractd has run for the first time, its locale is unknown. */
-    dx_language_use(language == DX_LANGUAGE_AUTO && b->spool.dirfd >= 0
-                        ? dx_spool_language(b->spool.dirfd)
-                        : language);
-    if (code == DX_OK)
-      code = dx_fs_probe(b->config->spool_dir, err);
-    if (term_came())
-      return dx_fail(err, DX_E_STOPPED, 0, "stopped");
-    if (dx_class_of(code) != DX_CL_LOCAL || dx_monotonic_ms() >= until_ms)
-      return code;
-    if (!is_told)
-      tell_no_room(err);
-    is_told = true;
-    pause_ms(ROOM_AGAIN_MS);
-  }
-}
-
 /* ---- from a received bundle to a job ---- */
 
 /* For text from users: journal and manifest are JSON, which cannot contain
@@ -108,22 +53,24 @@ static bool copy_valid(const char *text, char **ret_text)
   return ok;
 }
 
-static enum dx_code plan(struct backend *b, const struct dx_print_job *before,
-                         struct dx_err *err)
+static enum dx_code plan(struct backend *b, struct dx_err *err)
 {
   struct dx_job *job = b->job;
   struct dx_print_job now;
   enum dx_code code;
 
-  dx_print_job_ask(b->job_id, b->uuid, b->user, ASK_MS, term_came, &now);
+  dx_print_job_ask(b->job_id, b->uuid, b->user, BACKEND_ASK_MS, term_came,
+                   &now);
   if (term_came())
     return dx_fail(err, DX_E_STOPPED, 0, "stopped");
   if (!dx_print_job_is_known(&now))
-    now = *before; /* cupsd is gone: its last answer counts */
-  if (now.answer == DX_ANSWER_HIDDEN)
-    return dx_fail(err, DX_E_CONFIG, 0,
-                   "cupsd hides the print job from its owner; check "
-                   "JobPrivateAccess and JobPrivateValues in cupsd.conf");
+    now = b->before; /* cupsd is gone: its last answer counts */
+  if (dx_print_job_is_unusable(&now))
+    return dx_fail(err, DX_E_BUNDLE, 0,
+                   "cupsd does not report which print job this is, or how many "
+                   "documents it has: the program that printed has sent "
+                   "unusual values for job-uuid, time-at-creation, or "
+                   "number-of-documents; print from another program");
   if (!dx_print_job_is_known(&now) && getenv("CUPS_SERVER") != NULL)
     return dx_fail(err, DX_E_BUSY, 0, "cupsd does not respond");
   code = backend_add_missing(job, now.documents, err);
@@ -151,13 +98,10 @@ static enum dx_code plan(struct backend *b, const struct dx_print_job *before,
 
 static enum dx_code backend_run(struct backend *b, struct dx_err *err)
 {
-  struct dx_print_job before;
   int64_t pages = 0;
-  enum dx_code code;
+  enum dx_code code = backend_receive(b, err);
   size_t i;
 
-  dx_print_job_ask(b->job_id, b->uuid, b->user, ASK_MS, term_came, &before);
-  code = backend_receive(b, err);
   if (code != DX_OK)
     return code;
   term_eof();
@@ -165,7 +109,7 @@ static enum dx_code backend_run(struct backend *b, struct dx_err *err)
     if (b->job->documents[i].entry.kind == DX_KIND_DOCUMENT)
       pages += b->job->documents[i].entry.pages;
   status_say("PAGE", "total %" PRId64, pages);
-  code = plan(b, &before, err);
+  code = plan(b, err);
   if (code == DX_OK)
     code = dx_spool_commit(&b->spool, b->job, err);
   /* A job that is not durable yet is accepted: docextractd makes it durable
@@ -205,28 +149,11 @@ int main(int argc, char **argv)
   term_catch();
   status_start();
   b.cupsd_name = dx_cupsd_name(b.cupsd);
-  if (dx_class_of(code) == DX_CL_LOCAL) {
-    /* Only delays the next run, which cupsd starts immediately. */
-    tell_no_room(&err);
-    pause_ms(ROOM_MS);
-    if (term_came())
-      code = dx_fail(&err, DX_E_STOPPED, 0, "stopped");
-  }
+  b.entered = err;
+  code = backend_read_arguments(&b, argc, argv, &err);
   if (code == DX_OK)
-    code = backend_read_arguments(&b, argc, argv, &err);
-  if (code == DX_OK)
-    code = backend_read_uri(&b, getenv("DEVICE_URI"), &err);
-  if (code == DX_OK)
-    code = dx_config_load(dx_config_path(), &b.config, NULL, &err);
-  if (code == DX_OK)
-    b.conf = dx_config_service(b.config, b.service);
-  if (code == DX_OK && b.conf == NULL)
-    code = dx_fail(&err, DX_E_CONFIG, 0,
-                   "service '%s' is not in '%s'; add a section <Service %s>",
-                   b.service, b.config->path, b.service);
-  if (code == DX_OK)
-    code = wait_for_room(&b, &err);
-  if (dx_class_of(code) == DX_CL_LOCAL)
+    code = backend_await_ready(&b, &err);
+  if (code != DX_OK && code != DX_E_STOPPED)
     dx_seal_refuse(CUPS_SC_FD);
   else if (!dx_seal_give(CUPS_SC_FD, b.seal))
     dx_log(DX_LOG_DEBUG, "no side channel to the filters");

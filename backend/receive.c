@@ -38,9 +38,8 @@ static enum dx_code wait_for_data(void *ctx, int fd, struct dx_err *err)
     return DX_OK;
   b->silent = true;
   return dx_fail(err, DX_E_MISSING, 0,
-                 "no data was received for %lld minutes: one of the documents "
-                 "has a type that cannot be printed here; print them one at a "
-                 "time",
+                 "no data was received for %lld minutes; print the job again, "
+                 "or look for the filter that hangs in the error_log of CUPS",
                  (long long)silent_ms / 60000);
 }
 
@@ -61,13 +60,11 @@ void backend_drain(struct backend *b)
   b->eof = true;
 }
 
-static enum dx_code printed_raw(struct dx_err *err)
+static enum dx_code not_filtered(struct dx_err *err)
 {
   return dx_fail(err, DX_E_RAW, 0,
-                 "the job was printed raw or has a type that cannot be "
-                 "printed here; print PDF, PostScript, text, JPEG, PNG, TIFF, "
-                 "GIF, BMP, or PNM files through the queue's driver, or use "
-                 "'docextract submit'");
+                 "the job did not come through todocextract: the queue has no "
+                 "driver, or that of an earlier version");
 }
 
 enum dx_code backend_receive(struct backend *b, struct dx_err *err)
@@ -77,7 +74,7 @@ enum dx_code backend_receive(struct backend *b, struct dx_err *err)
   enum dx_code code;
 
   if (b->is_raw)
-    return printed_raw(err);
+    return not_filtered(err);
   code = dx_spool_receive(&b->spool, &b->job, err);
   if (code != DX_OK)
     return code;
@@ -88,7 +85,7 @@ enum dx_code backend_receive(struct backend *b, struct dx_err *err)
     code = dx_bundle_next(reader, &entry, &b->eof, err);
     if ((code == DX_E_BUNDLE || code == DX_E_RAW) &&
         b->job->document_count == 0)
-      code = printed_raw(err);
+      code = not_filtered(err);
     if (code != DX_OK || b->eof)
       break;
     /* Such a job is probably a mistake, and is refused as a whole. */

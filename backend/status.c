@@ -80,6 +80,7 @@ void status_start(void)
   size_t len = 0;
   int i;
 
+  toggled_ms = dx_monotonic_ms();
   (void)setvbuf(stderr, NULL, _IOFBF, 4096);
   dx_log_to(log_line);
   /* An earlier run may have left a reason set. Clears all in one line, because
@@ -104,6 +105,24 @@ void status_failure(const char *text, const char *log, ...)
   status_say("ERROR", "%s", text);
 }
 
+/* INFO, because after an ERROR cupsd would not change the message of the print
+ * job any more. If the wait fails, backend_end() logs the error. */
+void status_not_ready(const struct dx_err *err)
+{
+  char what[DX_SENTENCE_BYTES];
+  int i;
+
+  for (i = DX_SR_NONE + 1; i < DX_SR_COUNT; i++)
+    status_set_reason((enum dx_state_reason)i,
+                      err != NULL && (enum dx_state_reason)i ==
+                                         dx_code_rows[err->code].state_reason);
+  if (err == NULL)
+    return;
+  dx_sentence(err->code, NULL, what);
+  status_say("DEBUG", "%s: %s", dx_code_name(err->code), err->text);
+  status_say("INFO", DX_SAY_NOT_READY, what);
+}
+
 static void show_upload(int percent)
 {
   if (percent == last_percent ||
@@ -125,6 +144,7 @@ void status_note(const struct dx_note *note, bool here)
       [DX_NOTE_OVERDUE] = {DX_SR_OVERDUE, true, false},
       [DX_NOTE_DOWN] = {DX_SR_DOWN, true, true},
       [DX_NOTE_UP] = {DX_SR_DOWN, false, false},
+      [DX_NOTE_ADMIN] = {DX_SR_CONFIG, true, false},
       [DX_NOTE_LOCAL] = {DX_SR_STORAGE, true, false},
       [DX_NOTE_LOCAL_OVER] = {DX_SR_STORAGE, false, false}};
   int64_t s = (dx_monotonic_ms() - note->since_ms) / 1000;
@@ -133,6 +153,11 @@ void status_note(const struct dx_note *note, bool here)
   if (note->kind == DX_NOTE_WAITING && here)
     return; /* another document is being uploaded */
   status_set_reason(rows[note->kind].reason, rows[note->kind].is_on);
+  /* A further step shows that what an administrator had to fix is over. */
+  if (note->kind != DX_NOTE_ADMIN && note->kind != DX_NOTE_TOKEN)
+    status_set_reason(DX_SR_CONFIG, false);
+  if (note->kind == DX_NOTE_ADMIN)
+    status_say("DEBUG", "%s: %s", dx_code_name(note->code), note->text);
   if (note->kind == DX_NOTE_UPLOADING)
     show_upload(note->total > 0 ? (int)(note->done * 100 / note->total) : 100);
   if (note->kind == DX_NOTE_UPLOADING ||

@@ -25,8 +25,8 @@
 #include "lib/config/config.h"
 #include "lib/control/channel.h"
 #include "lib/spool/job.h"
+#include "lib/print/print_job.h"
 #include "lib/spool/spool.h"
-#include "lib/spool/transfer.h"
 
 /*
  * name, pattern, help. The pattern begins with the argument, in capitals, which
@@ -35,7 +35,10 @@
  * derived from the rows, and the checks compare the manual page with them.
  */
 #define CLI_VERBS(X)                                                           \
-  X(cancel, "JOB...", "cancel a job and delete its documents")                 \
+  X(cancel,                                                                    \
+    "[JOB...] [--all] [--state STATE] [--queue QUEUE]\n"                       \
+    "                         [--service NAME]",                               \
+    "cancel jobs and delete their documents")                                  \
   X(config, "", "check the configuration and print the effective values")      \
   X(hello, "[--service NAME]", "test the connection step by step")             \
   X(jobs,                                                                      \
@@ -46,10 +49,14 @@
   X(purge, "[JOB...] [--older-than AGE] [--dry-run]",                          \
     "remove finished jobs from the spool, but keep their results")             \
   X(report, "", "collect information for a bug report, without personal data") \
-  X(retry, "JOB... [--service NAME]",                                          \
-    "retry failed documents, or send a job that needs a decision")             \
+  X(retry,                                                                     \
+    "[JOB...] [--all] [--state STATE] [--queue QUEUE]\n"                       \
+    "                        [--service NAME]",                                \
+    "retry failed documents, or send jobs that need a decision")               \
   X(show, "JOB|FILE... [--json] [--html]", "show the extracted values")        \
-  X(submit, "FILE... [--service NAME] [--title TEXT] [--together]",            \
+  X(submit,                                                                    \
+    "FILE... [--service NAME] [--title TEXT] [--together]\n"                   \
+    "                         [--text-encoding ENCODING]",                     \
     "submit PDF, image, or text files, and wait for the results")
 
 struct cJSON;
@@ -59,8 +66,9 @@ struct cli {
   const char *config_path;
   /* NULL: not given */
   const char *service, *title, *queue, *user;
-  const char *older_than; /* a duration */
-  const char *state;      /* a cli_state_word() */
+  const char *older_than;    /* a duration */
+  const char *state;         /* a cli_state_word() */
+  const char *text_encoding; /* a dx_text_encoding_word(), in any case */
   bool all, together, json, html, watch, seen, dry_run;
   bool verbose, help, version;
   const char *verb; /* its whole name */
@@ -173,6 +181,10 @@ enum dx_code cli_pick_job(struct cli *cli, const char *text,
 /* True if the text has the form of a key or of the name of a print job. */
 bool cli_is_job_name(const char *text);
 
+/* True if the options --state, --queue, --user, and --service select the job.
+ */
+bool cli_is_wanted(const struct cli *cli, const struct dx_job *job);
+
 /* Calls `one` for each argument of the command line, until a signal arrives.
  * With several arguments, each error is printed, and *err contains the count;
  * its code is that of the first error that is not temporary, if any. */
@@ -191,10 +203,9 @@ void cli_cups_name(const struct dx_job *job, char name[CLI_CUPS_NAME_BYTES]);
 
 /* ---- jobs.c ---- */
 
-/* The n-th state: words of dx_job_status(), then of print jobs that did not
- * arrive (lib/spool/transfer.h); NULL after the last one. Static memory. */
+/* The n-th word of dx_job_status(); NULL after the last one. Static memory. */
 const char *cli_state_word(size_t n);
-#define CLI_STATES (DX_ST_COUNT + DX_TRANSFER_COUNT)
+#define CLI_STATES (DX_ST_COUNT + 1)
 
 /* ---- stop.c ---- */
 
@@ -226,10 +237,31 @@ enum dx_code cli_request(const struct cli *cli, int patience_ms, cli_said *said,
                          void *ctx, struct dx_err *err, const char *format,
                          ...) DX_MUST_USE __attribute__((format(printf, 6, 7)));
 
-/* Describes how docextractd is running. Static memory. Starts nothing. The
- * spool must be open. */
+/* Whether docextractd is running. Static memory. Blocking: as
+ * dx_docextractd_connect(). */
 const char *cli_docextractd(const struct cli *cli);
-const char *cli_started_text(enum dx_started started);
+
+/* ---- waiting.c ---- */
+
+/* A queue with the print jobs that are not over and have no record in the
+ * spool: only CUPS has their documents. Times are wall clock, in seconds. */
+struct cli_waiting {
+  const char *service; /* of the configuration */
+  char queue[DX_QUEUE_BYTES];
+  bool is_stopped;
+  size_t count, held; /* held ones count, too */
+  int held_id;        /* of one that is held */
+  int64_t oldest_s;   /* 0: count is 0 */
+};
+
+/*
+ * Asks cupsd about the queues of this configuration and, if they have any, the
+ * print jobs. The caller frees *ret_queues. False if cupsd does not answer.
+ * Print jobs whose identity cupsd hides are not counted. Blocking: at most 10
+ * s.
+ */
+bool cli_waiting(struct cli *cli, struct cli_waiting **ret_queues,
+                 size_t *ret_count);
 
 /* ---- result.c ---- */
 

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "lib/base/fs.h"
-#include "lib/control/start.h"
+#include "lib/control/connect.h"
 
 /* Backends may not be able to read files that root can read, so this checks as
  * their user, the owner of the spool. Also works without a spool. */

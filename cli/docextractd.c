@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "lib/control/start.h"
+#include "lib/control/connect.h"
 
 #define SLOW_MS 2000 /* then it is printed what docextractd is waiting for */
 
@@ -92,25 +92,20 @@ enum dx_code cli_request(const struct cli *cli, int patience_ms, cli_said *said,
 
 /* ---- whether it runs ---- */
 
-const char *cli_started_text(enum dx_started started)
-{
-  static const char *const texts[] = {DX_STARTED(DX_TEXT_OF_ROW)};
-
-  return texts[started];
-}
-
 const char *cli_docextractd(const struct cli *cli)
 {
-  struct dx_channel channel = DX_CHANNEL_NONE;
-  enum dx_code code =
-      dx_channel_open(cli->spool.dirfd, cli->config->spool_dir, &channel, NULL);
-  enum dx_started started = channel.started;
+  struct dx_channel channel;
+  enum dx_code code = dx_docextractd_connect(cli->config, &channel, NULL);
 
   dx_channel_close(&channel);
-  if (code == DX_OK)
-    return cli_started_text(started);
-  if (code == DX_E_STATE)
+  switch (code) {
+  case DX_OK:
+    return "running";
+  case DX_E_CONFIG:
+    return "not running";
+  case DX_E_STATE:
     return "running, but a different version; restart it";
-  return dx_spool_daemon(cli->spool.dirfd) != 0 ? "running, not responding"
-                                                : "not running";
+  default:
+    return "running, not responding";
+  }
 }

@@ -13,11 +13,10 @@
 #include <string.h>
 #include <strings.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "lib/base/sandbox.h"
-#include "lib/control/start.h"
+#include "lib/control/connect.h"
 
 struct hello {
   struct cli *cli;
@@ -25,7 +24,6 @@ struct hello {
   struct dx_buf cupsd_warnings; /* cupsd.conf, with the caller's rights */
   bool is_owner;                /* warnings can be checked */
   unsigned sandbox_layers;
-  enum dx_started started;
   char detail[256]; /* of a step that succeeded */
 };
 
@@ -41,7 +39,8 @@ static void hello_check_directive(void *ctx, const char *name,
   } rows[] = {
       /* With these, print jobs are lost, or their loss is not noticed. */
       {"PreserveJobFiles", no,
-       "CUPS cannot print a completed job again; remove the line"},
+       "a chart whose backend was killed cannot be printed again; set a time, "
+       "such as 8h"},
       {"PreserveJobHistory", no,
        "canceled and lost print jobs cannot be distinguished; remove the line"},
       {"MaxJobs", "^([1-9][0-9]?|[1-4][0-9]{2})$",
@@ -93,13 +92,7 @@ static enum dx_code hello_step_configuration(struct hello *h,
 
 static enum dx_code hello_step_sandbox(struct hello *h, struct dx_err *err)
 {
-  pid_t child = fork(); /* a sandbox cannot be left */
-  int status;
-
-  if (child == 0)
-    _exit((int)dx_sandbox_enter());
-  if (child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status))
-    h->sandbox_layers = (unsigned)WEXITSTATUS(status);
+  h->sandbox_layers = dx_sandbox_test();
   if ((h->sandbox_layers & DX_SANDBOX_SECCOMP) == 0 &&
       h->service->sandbox == DX_SANDBOX_IS_REQUIRED)
     return dx_fail(err, DX_E_CONFIG, 0, DX_SANDBOX_MISSING);
@@ -131,8 +124,7 @@ static enum dx_code hello_step_user(struct hello *h, struct dx_err *err)
   return DX_OK;
 }
 
-/* Nothing is sent without docextractd. If there is no service manager, starts
- * it. */
+/* Nothing is sent without docextractd. */
 static enum dx_code hello_step_docextractd(struct hello *h, struct dx_err *err)
 {
   struct dx_channel channel = DX_CHANNEL_NONE;
@@ -143,15 +135,12 @@ static enum dx_code hello_step_docextractd(struct hello *h, struct dx_err *err)
     (void)dx_fail_sys(err, errno, "write in directory", spool_dir);
     return dx_user_advise_writer(err);
   }
+  code = dx_spool_open(spool_dir, &h->cli->spool, err);
+  if (code != DX_OK)
+    return code;
   code = dx_docextractd_connect(h->cli->config, &channel, err);
-  h->started = channel.started;
   dx_channel_close(&channel);
-  (void)snprintf(h->detail, sizeof(h->detail), "%s%s",
-                 cli_started_text(h->started),
-                 h->started == DX_STARTED_DEMAND &&
-                         h->service->completion == DX_COMPLETION_AUTO
-                     ? ", so print jobs complete only with their results"
-                     : "");
+  (void)snprintf(h->detail, sizeof(h->detail), "running");
   return code;
 }
 
@@ -202,11 +191,6 @@ enum dx_code verb_hello(struct cli *cli, struct dx_err *err)
   if (h.is_owner) { /* the user that backends run as */
     hello_warn_backend();
     (void)fputs(dx_buf_text(&h.cupsd_warnings), stdout);
-    if (h.service->completion == DX_COMPLETION_ACCEPTED &&
-        h.started == DX_STARTED_DEMAND)
-      printf("warning: Completion is 'accepted' but docextractd is not a "
-             "service: if a print job started it, it may end with cupsd, and "
-             "results are delayed; start docextractd at boot\n");
   }
   dx_buf_release(&h.cupsd_warnings);
   return code;

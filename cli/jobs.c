@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <time.h>
 
 #include "lib/base/buf.h"
@@ -17,7 +16,8 @@
 #include "lib/base/json.h"
 #include "lib/base/language.h"
 #include "lib/base/policy.h"
-#include "lib/control/start.h"
+#include "lib/base/utf8.h"
+#include "lib/control/connect.h"
 #include "lib/spool/sentence.h"
 
 #define KEY_DIGITS 8 /* minimum length of a key */
@@ -28,11 +28,10 @@ struct row {
   char key[DX_KEY_BYTES];
   int64_t received_at;
   const char *state;              /* a word; static memory */
-  bool is_transfer;               /* the job may have a row of its own */
   char name[CLI_CUPS_NAME_BYTES]; /* of the print job, "chart-12" */
   char age[24], counts[80];       /* counts: documents and cases */
   /* Untrusted: cli_print_plain(). */
-  char text[SAID_BYTES + DX_ERR_TEXT_BYTES + 80];
+  char text[SAID_BYTES + 2 * DX_ERR_TEXT_BYTES + 80];
   char *json; /* with --json */
 };
 
@@ -53,10 +52,7 @@ const char *cli_state_word(size_t n)
 {
   if (n == 0)
     return DX_STATUS_UNDECIDED;
-  if (n <= DX_ST_COUNT)
-    return dx_state_word((enum dx_state)(n - 1));
-  return n < CLI_STATES ? dx_transfer_word((enum dx_transfer)(n - DX_ST_COUNT))
-                        : NULL;
+  return n < CLI_STATES ? dx_state_word((enum dx_state)(n - 1)) : NULL;
 }
 
 /* ---- what is shown of a job ---- */
@@ -70,19 +66,20 @@ static void jobs_describe(const struct list *list, const struct dx_job *job,
                           const char *sentence, char message[DX_ERR_TEXT_BYTES],
                           struct row *row)
 {
-  enum dx_class cls = dx_class_of(job->message_code);
-  /* The administrator fixes the configuration or the token, but the job
-   * continues only with the next run of the print job. */
-  bool is_queue_stopped = job->queue != NULL && !dx_job_is_final(job) &&
-                          job->print.backend == DX_BACKEND_ENDED &&
-                          (cls == DX_CL_CONFIG || cls == DX_CL_TOKEN);
-  time_t at = (time_t)(job->retry_at / 1000);
-  const char *known = job->message;
+  const struct dx_problem *problem = dx_job_problem(job);
+  time_t at = (time_t)(problem->retry_at / 1000);
+  const char *known = problem->text, *hook = ""; /* hook: of OnResult */
   char retry[32] = "", again[64], said[SAID_BYTES];
+  char both[2 * DX_ERR_TEXT_BYTES + 4];
   bool is_said; /* there is nothing to add to the sentence */
   struct tm tm;
   size_t i;
 
+  if (dx_job_is_final(job) && !dx_job_is_finished(job) &&
+      problem != &job->problem) {
+    hook = known; /* what has failed comes first */
+    known = "";
+  }
   for (i = 0; known[0] == '\0' && i < job->submission_count; i++)
     if (dx_state_is_final(job->submissions[i].state) &&
         job->submissions[i].state != DX_ST_EXTRACTED)
@@ -92,25 +89,24 @@ static void jobs_describe(const struct list *list, const struct dx_job *job,
                    "%.300s%sto send it: docextract retry %.8s; to cancel it: "
                    "docextract cancel %.8s",
                    known, known[0] != '\0' ? "; " : "", job->key, job->key);
-  else if (is_queue_stopped && !list->cli->asks)
-    (void)snprintf(message, DX_ERR_TEXT_BYTES,
-                   "%.300s; when it is fixed, run: cupsenable %.120s", known,
-                   job->queue);
   else
     (void)snprintf(message, DX_ERR_TEXT_BYTES, "%s",
                    known[0] != '\0' || list->is_driven || dx_job_is_final(job)
                        ? known
-                   : dx_docextractd_is_unit("") ? DX_NOT_RUNNING_UNIT
-                                                : DX_NOT_RUNNING);
-  if (list->is_driven && !dx_job_is_final(job) &&
-      job->retry_at > dx_wall_ms() && localtime_r(&at, &tm) != NULL)
+                       : dx_docextractd_is_missing(""));
+  if (list->is_driven && (!dx_job_is_final(job) || problem->text[0] != '\0') &&
+      problem->retry_at > dx_wall_ms() && localtime_r(&at, &tm) != NULL)
     (void)strftime(retry, sizeof(retry), "trying again at %H:%M", &tm);
   (void)dx_translate(sentence, said, sizeof(said));
   (void)dx_translate(retry, again, sizeof(again));
   is_said = list->cli->asks || strstr(sentence, message) != NULL;
-  (void)snprintf(row->text, sizeof(row->text), "%s%s%s%s%s", said,
+  (void)snprintf(row->text, sizeof(row->text), "%s%s%s%s%s%s%s", said,
                  is_said ? "" : ": ", is_said ? "" : message,
+                 hook[0] != '\0' ? "; " : "", hook,
                  again[0] != '\0' ? "; " : "", again);
+  (void)snprintf(both, sizeof(both), "%s%s%s", message,
+                 message[0] != '\0' && hook[0] != '\0' ? "; " : "", hook);
+  dx_utf8_copy(message, DX_ERR_TEXT_BYTES, both);
 }
 
 static void jobs_format_age(int64_t since_ms, char age[24])
@@ -159,7 +155,7 @@ static char *jobs_item_json(const struct dx_job *job, const char *state,
   dx_json_put_int(&out, "cases", (int64_t)cases);
   dx_json_put_string(&out, "sentence", sentence);
   jobs_put_text(&out, "message", message);
-  dx_json_put_time(&out, "retry_at", job->retry_at);
+  dx_json_put_time(&out, "retry_at", dx_job_problem(job)->retry_at);
   dx_json_open(&out, "submissions", '[');
   for (i = 0; i < job->submission_count; i++) {
     const struct dx_submission *sub = &job->submissions[i];
@@ -169,6 +165,8 @@ static char *jobs_item_json(const struct dx_job *job, const char *state,
     jobs_put_text(&out, "source_id", sub->source_id);
     dx_json_put_int(&out, "cases", (int64_t)sub->case_count);
     jobs_put_text(&out, "reason", sub->reason);
+    jobs_put_text(&out, "message", sub->problem.text);
+    dx_json_put_time(&out, "retry_at", sub->problem.retry_at);
     dx_json_close(&out, '}');
   }
   dx_json_close(&out, ']');
@@ -178,16 +176,7 @@ static char *jobs_item_json(const struct dx_job *job, const char *state,
 
 /* ---- gathering ---- */
 
-static const char *jobs_state(const struct dx_job *job,
-                              const struct dx_transfer_job *transfer)
-{
-  return transfer != NULL ? dx_transfer_word(transfer->status)
-                          : dx_job_status(job);
-}
-
-/* transfer: of a print job that did not arrive completely, or NULL. */
-static enum dx_code jobs_add(struct list *list, const struct dx_job *job,
-                             const struct dx_transfer_job *transfer)
+static enum dx_code jobs_add(struct list *list, const struct dx_job *job)
 {
   char sentence[DX_SENTENCE_BYTES], message[DX_ERR_TEXT_BYTES] = "";
   size_t i, documents = 0, extracted = 0, cases = 0;
@@ -205,50 +194,29 @@ static enum dx_code jobs_add(struct list *list, const struct dx_job *job,
     extracted += sub->state == DX_ST_EXTRACTED ? sub->file_count : 0;
     cases += sub->case_count;
   }
-  documents += transfer != NULL ? (size_t)transfer->documents : 0;
   row += list->count++;
   memset(row, 0, sizeof(*row));
   memcpy(row->key, job->key, sizeof(row->key));
   row->received_at = job->received_at;
-  row->state = jobs_state(job, transfer);
-  row->is_transfer = transfer != NULL;
+  row->state = dx_job_status(job);
   cli_cups_name(job, row->name);
   jobs_format_age(job->received_at, row->age);
   (void)snprintf(docs, sizeof(docs), "%zu/%zu", extracted, documents);
   (void)snprintf(row->counts, sizeof(row->counts), "%5s  %5zu", docs, cases);
-  if (transfer != NULL) {
-    (void)snprintf(sentence, sizeof(sentence), "%s",
-                   dx_transfer_sentence(transfer->status));
-    (void)snprintf(row->text, sizeof(row->text), "%s", sentence);
-  } else {
-    /* docextractd knows more than a user is told in the job. */
-    told = list->cli->asks
-               ? dx_json_string(dx_json_get(list->cli->job, "sentence"))
-               : NULL;
-    if (told != NULL)
-      (void)snprintf(sentence, sizeof(sentence), "%s", told);
-    else
-      dx_job_sentence(job, sentence);
-    jobs_describe(list, job, sentence, message, row);
-  }
+  /* docextractd knows more than a user is told in the job. */
+  told = list->cli->asks
+             ? dx_json_string(dx_json_get(list->cli->job, "sentence"))
+             : NULL;
+  if (told != NULL)
+    (void)snprintf(sentence, sizeof(sentence), "%s", told);
+  else
+    dx_job_sentence(job, sentence);
+  jobs_describe(list, job, sentence, message, row);
   if (!list->cli->json)
     return DX_OK;
   row->json = jobs_item_json(job, row->state, !list->cli->watch, sentence,
                              message, documents, extracted, cases);
   return row->json != NULL ? DX_OK : dx_fail_nomem(list->err);
-}
-
-/* Queue names are case-insensitive, as in CUPS. */
-static bool jobs_is_wanted(const struct cli *cli, const struct dx_job *job,
-                           const struct dx_transfer_job *transfer)
-{
-  return (cli->state == NULL ||
-          strcmp(cli->state, jobs_state(job, transfer)) == 0) &&
-         (cli->queue == NULL ||
-          (job->queue != NULL && strcasecmp(cli->queue, job->queue) == 0)) &&
-         (cli->user == NULL ||
-          (job->user != NULL && strcmp(cli->user, job->user) == 0)) &&
-         (cli->service == NULL || strcmp(cli->service, job->service) == 0);
 }
 
 /* Of finished jobs, reads only the recent ones, because there may be many. */
@@ -274,36 +242,17 @@ static enum dx_code jobs_visit(void *ctx, enum dx_spool_part part,
     ++*(dx_is_key(name) ? &list->unreadable : &list->unreceived);
     return DX_OK;
   }
-  if (code == DX_OK && jobs_is_wanted(list->cli, job, NULL))
-    code = jobs_add(list, job, NULL);
+  if (code == DX_OK && cli_is_wanted(list->cli, job))
+    code = jobs_add(list, job);
   dx_job_free(&job);
   return code;
-}
-
-/* A print job that did not arrive completely. Its user is not known. */
-static enum dx_code jobs_add_transfer(void *ctx,
-                                      struct dx_transfer_job *transfer)
-{
-  struct list *list = ctx;
-  char id[24];
-  struct dx_job job = {.received_at = transfer->status_at_ms,
-                       .queue = transfer->queue,
-                       .cups_id = id,
-                       .service = transfer->service};
-
-  (void)snprintf(id, sizeof(id), "%d", transfer->id);
-  memcpy(job.key, transfer->key, sizeof(job.key));
-  return jobs_is_wanted(list->cli, &job, transfer)
-             ? jobs_add(list, &job, transfer)
-             : DX_OK;
 }
 
 static int jobs_by_key(const void *a, const void *b)
 {
   const struct row *x = a, *y = b;
-  int order = strcmp(x->key, y->key);
 
-  return order != 0 ? order : x->is_transfer - y->is_transfer;
+  return strcmp(x->key, y->key);
 }
 
 static int jobs_by_time(const void *a, const void *b)
@@ -339,9 +288,6 @@ static enum dx_code jobs_read(struct list *list, struct dx_err *err)
   list->is_driven =
       list->cli->asks || dx_spool_daemon(list->cli->spool.dirfd) != 0;
   code = cli_each_job(list->cli, jobs_visit, list, err);
-  if (code == DX_OK && !list->cli->asks)
-    code = dx_transfers_each(list->cli->spool.history_dirfd, jobs_add_transfer,
-                             list, err);
   jobs_sort(list, jobs_by_key);
   list->digits = KEY_DIGITS;
   list->width = cli_count_columns(jobs_header.name);
@@ -411,6 +357,40 @@ static void jobs_print_left_out(const struct list *list)
                      "damaged");
 }
 
+/* What CUPS has not handed over yet, and what to do. */
+static void jobs_print_waiting(struct cli *cli)
+{
+  struct cli_waiting *queues = NULL;
+  size_t i, count = 0;
+  char age[24];
+
+  if (cli->asks || !cli_waiting(cli, &queues, &count))
+    return;
+  for (i = 0; i < count; i++) {
+    const struct cli_waiting *q = &queues[i];
+
+    if (q->count == 0 ||
+        (cli->queue != NULL && strcasecmp(cli->queue, q->queue) != 0) ||
+        (cli->service != NULL && strcmp(cli->service, q->service) != 0))
+      continue;
+    jobs_format_age(q->oldest_s * 1000, age);
+    fprintf(stderr,
+            "%zu print job%s in queue '%s' %s not in the spool yet, the oldest "
+            "for %s; ",
+            q->count, q->count == 1 ? "" : "s", q->queue,
+            q->count == 1 ? "is" : "are", age);
+    if (q->is_stopped)
+      fprintf(stderr, "the queue is stopped; to start it: cupsenable %s\n",
+              q->queue);
+    else if (q->held == q->count)
+      fprintf(stderr, "held; to release one: lp -i %s-%d -H resume\n", q->queue,
+              q->held_id);
+    else
+      fprintf(stderr, "to list them: lpstat -o %s\n", q->queue);
+  }
+  free(queues);
+}
+
 /* ---- once, or watching ---- */
 
 struct watch {
@@ -464,8 +444,10 @@ static enum dx_code jobs_print(struct watch *w, struct dx_err *err)
     jobs_print_changed(w);
   }
   (void)fflush(stdout);
-  if (!w->again)
+  if (!w->again) {
     jobs_print_left_out(&w->now);
+    jobs_print_waiting(w->now.cli);
+  }
   w->again = true;
   jobs_sort(&w->now, jobs_by_key);
   jobs_release(&w->before);

@@ -183,7 +183,7 @@ enum dx_code cli_become_owner(const struct cli *cli, struct dx_err *err)
   entry = getpwuid(st.st_uid);
   if (geteuid() == 0 && st.st_uid != 0)
     code = dx_user_become(st.st_uid, entry != NULL ? entry->pw_gid : st.st_gid,
-                          err);
+                          entry != NULL ? entry->pw_name : NULL, err);
   if (code != DX_OK || st.st_uid == geteuid())
     return code;
   return dx_fail(err, DX_E_ACCESS, 0,

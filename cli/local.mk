@@ -4,7 +4,8 @@ cli_docextract_SOURCES = cli/cli.h cli/config.c \
 	cli/docextractd.c cli/error.c cli/hello.c \
 	cli/jobs.c cli/load.c cli/main.c cli/metrics.c \
 	cli/purge.c cli/report.c \
-	cli/result.c cli/retry.c cli/show.c cli/spool.c cli/stop.c cli/submit.c cli/term.c
+	cli/result.c cli/retry.c cli/show.c cli/spool.c cli/stop.c cli/submit.c cli/term.c \
+	cli/waiting.c
 cli_docextract_LDADD = libdx.a $(CUPS_LIBS) $(CJSON_LIBS) $(GNUTLS_LIBS) \
 	$(SECCOMP_LIBS) -lm
 
@@ -31,7 +32,7 @@ tests_cli_docextract_owned_LDADD = $(cli_docextract_OBJECTS) \
 # Uses CUPS_SERVERBIN for root, too. Built by default: it takes a second, and
 # scripts must not use an old one.
 noinst_PROGRAMS += tests/cli/docextract-here
-tests_cli_docextract_here_SOURCES = lib/base/user.c lib/control/start.c
+tests_cli_docextract_here_SOURCES = lib/base/user.c
 tests_cli_docextract_here_CPPFLAGS = $(AM_CPPFLAGS) -DDX_TRUST_ENVIRONMENT
 tests_cli_docextract_here_LDADD = $(cli_docextract_OBJECTS) \
 	$(cli_docextract_LDADD)

@@ -22,6 +22,7 @@
 #include "lib/base/language.h"
 #include "lib/base/log.h"
 #include "lib/base/process.h"
+#include "lib/print/text_encoding.h"
 
 struct verb {
   const char *name;
@@ -53,10 +54,12 @@ static const struct option_row rows[] = {
     {"title", "TEXT", AT(title),
      "title of the job (default: name of the first file)"},
     {"together", NULL, AT(together), "submit all files as one source"},
+    {"text-encoding", "ENCODING", AT(text_encoding),
+     "the encoding of text files (default: Auto)"},
     {"older-than", "AGE", AT(older_than),
      "minimum age: 90s, 5m, 2h, 7d (default: KeepJobs)"},
     {"dry-run", NULL, AT(dry_run), "only print what would be removed"},
-    {"all", NULL, AT(all), "also jobs that finished more than a day ago"},
+    {"all", NULL, AT(all), "all jobs; 'jobs' otherwise omits old ones"},
     {"state", "STATE", AT(state), "only jobs in this state"},
     {"queue", "QUEUE", AT(queue), "only jobs that were printed to this queue"},
     {"user", "USER", AT(user), "only jobs of this user"},
@@ -117,6 +120,22 @@ static void usage_print_states(FILE *out, size_t first)
   fputc('\n', out);
 }
 
+/* column: where the first line continues */
+static void usage_print_encodings(FILE *out, int column)
+{
+  const char *word;
+  int i;
+
+  for (i = 0; i < DX_TEXT_ENCODING_COUNT; i++) {
+    word = dx_text_encoding_word((enum dx_text_encoding)i);
+    column += 1 + (int)strlen(word);
+    fprintf(out, "%s%s", column <= 80 ? " " : "\n", word);
+    if (column > 80)
+      column = (int)strlen(word);
+  }
+  fputc('\n', out);
+}
+
 /* verb: NULL for all of them */
 static void usage_print_help(const struct verb *verb)
 {
@@ -133,16 +152,20 @@ static void usage_print_help(const struct verb *verb)
   for (i = 0; verb == NULL && i < VERB_COUNT; i++)
     usage_print_line("", verbs[i].name, verbs[i].pattern,
                      usage_arguments_length(&verbs[i]), verbs[i].help);
-  if (verb == NULL) {
+  if (verb == NULL)
     printf("\n");
-  } else if (strstr(verb->pattern, "STATE") != NULL) {
-    printf("STATE is one of:");
-    usage_print_states(stdout, 6);
-    printf("\n");
-  } else if (strstr(verb->pattern, "JOB") != NULL) {
+  if (verb != NULL && strstr(verb->pattern, "JOB") != NULL)
     printf("JOB is a key from 'docextract jobs', at least its first %d "
            "digits, or a\nprint job such as chart-12.\n\n",
            CLI_KEY_LEAST);
+  if (verb != NULL && strstr(verb->pattern, "STATE") != NULL) {
+    printf("STATE is one of:");
+    usage_print_states(stdout, 6);
+    printf("\n");
+  }
+  if (verb != NULL && strstr(verb->pattern, "ENCODING") != NULL) {
+    usage_print_encodings(stdout, printf("ENCODING is one of:"));
+    printf("\n");
   }
   usage_print_line("-", "c", "FILE", -1, "use this configuration file");
   for (i = 0; i < ROW_COUNT; i++)
@@ -225,6 +248,32 @@ static void usage_read_options(struct cli *cli, int argc, char **argv)
   }
 }
 
+/* Of a verb that changes jobs: it takes either jobs, or --all, which the other
+ * options restrict. `retry JOB --service` is another option: it moves the job.
+ */
+static void usage_check_all(const struct cli *cli, const struct verb *verb)
+{
+  bool moves = verb->run == verb_retry && cli->service != NULL;
+  enum dx_state state = 0;
+
+  if (cli->all && cli->arg_count > 0)
+    usage_fail(verb, "'%s' takes either JOB... or --all", verb->name);
+  if (!cli->all && cli->arg_count == 0)
+    usage_fail(verb, "'%s' takes JOB..., or --all for all jobs", verb->name);
+  if (!cli->all && (cli->state != NULL || cli->queue != NULL ||
+                    (cli->service != NULL && !moves)))
+    usage_fail(verb, "--%s selects jobs, and requires --all",
+               cli->state != NULL   ? "state"
+               : cli->queue != NULL ? "queue"
+                                    : "service");
+  while (cli->state != NULL && state < DX_ST_COUNT &&
+         strcmp(dx_state_word(state), cli->state) != 0)
+    state++;
+  if (cli->state != NULL && state < DX_ST_COUNT && dx_state_is_settled(state))
+    usage_fail(verb, "jobs in state '%s' have finished; there is nothing to %s",
+               cli->state, verb->name);
+}
+
 static void usage_check(const struct cli *cli, const struct verb *verb)
 {
   int len = usage_arguments_length(verb);
@@ -247,6 +296,15 @@ static void usage_check(const struct cli *cli, const struct verb *verb)
   if (cli->older_than != NULL && dx_parse_duration(cli->older_than) < 0)
     usage_fail(verb, "--older-than takes a number and s, m, h, or d, "
                      "such as 7d");
+  if (cli->text_encoding != NULL &&
+      dx_text_encoding_by_word(cli->text_encoding) == DX_TEXT_ENCODING_COUNT) {
+    usage_print_encodings(
+        stderr, fprintf(stderr, "docextract: unknown encoding; possible "
+                                "encodings:"));
+    usage_fail(verb, NULL);
+  }
+  if (verb->run == verb_retry || verb->run == verb_cancel)
+    usage_check_all(cli, verb);
   i = 0;
   while (cli->state != NULL && (word = cli_state_word(i++)) != NULL)
     if (strcmp(word, cli->state) == 0)

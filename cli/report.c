@@ -26,7 +26,7 @@
 
 #include "lib/base/fs.h"
 #include "lib/base/process.h"
-#include "lib/control/start.h"
+#include "lib/control/connect.h"
 #include "lib/print/print_job.h"
 #include "lib/spool/sentence.h"
 
@@ -47,8 +47,8 @@ static FILE *report_run_program(const char *const *words)
   char *const none[] = {NULL};
   pid_t pid;
 
-  if (fd < 0 ||
-      dx_process_start((char *const *)(uintptr_t)words, none, fd, &pid) != 0) {
+  if (fd < 0 || dx_process_start((char *const *)(uintptr_t)words, none, fd, -1,
+                                 &pid) != 0) {
     (void)close(fd);
     return NULL;
   }
@@ -89,7 +89,7 @@ static void report_print_versions(void)
   printf("Versions\n  docextract %s\n", PACKAGE_VERSION);
   cli_server_program("filter/todocextract", path);
   report_print_program(path, "todocextract");
-  report_print_program(dx_docextractd_path(), "docextractd");
+  report_print_program(DX_SBINDIR "/docextractd", "docextractd");
   printf("  lib%.*s\n", (int)strcspn(agent, " "), agent);
   while (file != NULL && fgets(line, sizeof(line), file) != NULL)
     if (sscanf(line, "PRETTY_NAME=\"%255[^\"\n]", system) == 1)
@@ -229,6 +229,7 @@ static enum dx_code report_count_job(void *ctx, enum dx_spool_part part,
                                      const char *name)
 {
   struct count *c = ctx;
+  const struct dx_problem *problem;
   struct dx_job *job;
   size_t i = 0;
 
@@ -240,10 +241,11 @@ static enum dx_code report_count_job(void *ctx, enum dx_spool_part part,
   while (strcmp(cli_state_word(i), dx_job_status(job)) != 0)
     i++;
   c->states[i]++;
-  if (strncmp(job->message, DX_STORAGE_PREFIX, strlen(DX_STORAGE_PREFIX)) == 0)
-    c->uploads[job->message_code]++;
-  else if (job->message[0] != '\0')
-    c->messages[i][job->message_code]++;
+  problem = dx_job_problem(job);
+  if (problem->is_of_storage)
+    c->uploads[problem->code]++;
+  else if (problem->text[0] != '\0')
+    c->messages[i][problem->code]++;
   for (i = 0; i < job->submission_count; i++)
     c->ends[job->submissions[i].code]++;
   dx_job_free(&job);
@@ -323,7 +325,8 @@ static const char *const cupsd_patterns[PATTERNS] = {
     HEAD "Backend returned (status [0-9]+) \\(",
     HEAD "STATE: ([-+]docextract-(waiting-report|service-down-warning|"
          "storage-error|document-refused-error|config-error))$",
-    HEAD "(submission [0-9]+:) [^,]+, (" STATE " -> " STATE ")$",
+    HEAD "job [0-9a-f]{32}, service [^,]+, (submission [0-9]+:) [^,]+, (" STATE
+         " -> " STATE ")$",
     HEAD "todocextract: ([0-9]+ bytes) in; out: (document|sheet|refused)",
     HEAD CODE};
 
@@ -388,7 +391,7 @@ static void report_print_log(FILE *file, const char *const patterns[PATTERNS])
 /* ---- docextractd ---- */
 
 /* Both run with the rights of the caller, because only some users can read the
- * journal. docextractd has no unit if it is started on demand. */
+ * journal. Only systemd has a unit of docextractd. */
 static const char *const report_unit[] = {
     "/usr/bin/systemctl",
     "show",
@@ -405,8 +408,6 @@ static const char *const report_journal[] = {
     "-o",
     "short-iso",
     "_SYSTEMD_UNIT=docextractd.service",
-    "+",
-    "SYSLOG_IDENTIFIER=docextractd",
     NULL};
 
 /* Closes the files. */
@@ -448,7 +449,8 @@ enum dx_code verb_report(struct cli *cli, struct dx_err *err)
   journal = report_run_program(report_journal);
   code = cli_load(cli, &why);
   spool = code == DX_OK ? cli_become_owner(cli, &ignored) : code;
-  if (geteuid() == 0 && dx_user_become(DX_NOBODY, DX_NOBODY, err) != DX_OK)
+  if (geteuid() == 0 &&
+      dx_user_become(DX_NOBODY, DX_NOBODY, NULL, err) != DX_OK)
     return err->code;
   report_print_versions();
   printf("\nConfiguration\n");

@@ -1,8 +1,9 @@
 /*
- * retry.c - `docextract retry JOB...` and `docextract cancel JOB...`. For
- * retry, docextractd retries failed submissions, and sends jobs that waited for
- * a decision. For cancel, it stops sending and fetching, and deletes the
- * documents. A user who may not use the spool gets advice instead.
+ * retry.c - `docextract retry` and `docextract cancel`, of the jobs that are
+ * named, or of all that options select. For retry, docextractd retries failed
+ * submissions, and sends jobs that waited for a decision. For cancel, it stops
+ * sending and fetching, and deletes the documents. A user who may not use the
+ * spool gets advice instead.
  */
 #include "cli/cli.h"
 
@@ -10,6 +11,8 @@
 #include <string.h>
 
 #include "lib/spool/sentence.h"
+
+/* ---- jobs that are named ---- */
 
 /* Tells a user who may not use the spool what to do instead. */
 static enum dx_code retry_advise_user(const char *verb,
@@ -63,11 +66,110 @@ static enum dx_code retry_one(void *ctx, const char *text, struct dx_err *err)
   return code;
 }
 
+/* ---- all of them ---- */
+
+struct retry_all {
+  struct cli *cli;
+  size_t count, failed; /* of the selected jobs */
+  struct dx_err *err;
+};
+
+/* True if the job waits, or has failed, and its documents are still here. */
+static bool retry_has_effect(const struct dx_job *job)
+{
+  size_t i;
+
+  for (i = 0; i < job->submission_count; i++) {
+    const struct dx_submission *sub = &job->submissions[i];
+
+    if ((sub->state == DX_ST_FAILED || sub->state == DX_ST_REFUSED) &&
+        (dx_submission_is_here(sub) || dx_submission_needs_verify(sub)))
+      return true;
+  }
+  return !dx_job_is_final(job) && dx_job_problem(job)->text[0] != '\0';
+}
+
+/* Without --state, not a job that needs a decision: it must not be sent, or
+ * deleted, together with jobs that have another problem. */
+static bool retry_selects(const struct cli *cli, const struct dx_job *job)
+{
+  if (dx_job_is_finished(job) || !cli_is_wanted(cli, job))
+    return false;
+  return cli->state != NULL ||
+         (!dx_job_is_undecided(job) &&
+          (strcmp(cli->verb, "cancel") == 0 || retry_has_effect(job)));
+}
+
+/* What happened is said once, for all of them. */
+static enum dx_code retry_print_warning(void *ctx,
+                                        const struct dx_message *message)
+{
+  const struct dx_job *job = ctx;
+
+  if (message->verb == DX_VERB_WARN)
+    fprintf(stderr, "docextract: %s: %s\n", job->key, message->text);
+  return DX_OK;
+}
+
+static enum dx_code retry_visit(void *ctx, enum dx_spool_part part,
+                                const char *name)
+{
+  struct retry_all *all = ctx;
+  struct dx_job *job = NULL;
+  struct dx_err why;
+
+  if (part == DX_SPOOL_FINISHED)
+    return DX_OK;
+  if (cli_stop_came())
+    return dx_fail(all->err, DX_E_STOPPED, 0,
+                   "stopped; not all jobs were processed");
+  /* One that cannot be read is left to `cancel JOB`. */
+  if (cli_read_job(all->cli, name, &job, NULL) == DX_OK &&
+      retry_selects(all->cli, job)) {
+    all->count++;
+    if (cli_request(all->cli, CLI_PATIENCE_MS, retry_print_warning, job, &why,
+                    "%s %s", all->cli->verb, job->key) != DX_OK) {
+      all->failed++;
+      fprintf(stderr, "docextract: %s: %s\n", job->key, why.text);
+      if (all->failed == 1)
+        *all->err = why;
+    }
+  }
+  dx_job_free(&job);
+  return DX_OK;
+}
+
+static enum dx_code retry_all(struct cli *cli, struct dx_err *err)
+{
+  struct retry_all all = {.cli = cli, .err = err};
+  enum dx_code code = cli_open_spool(cli, err);
+  bool cancels = strcmp(cli->verb, "cancel") == 0;
+  size_t done;
+
+  if (code != DX_OK)
+    return code;
+  cli_stop_catch();
+  code = cli_each_job(cli, retry_visit, &all, err);
+  done = all.count - all.failed;
+  printf("%s %zu job%s%s\n", cancels ? "Canceled" : "Retrying", done,
+         done == 1 ? "" : "s",
+         cancels || done == 0 ? "" : "; check with: docextract jobs");
+  if (code == DX_OK && all.failed > 0)
+    code =
+        dx_fail(err, err->code, 0, "%zu of %zu failed", all.failed, all.count);
+  return code;
+}
+
+/* ---- the verbs ---- */
+
 enum dx_code verb_retry(struct cli *cli, struct dx_err *err)
 {
   const struct dx_service *service;
-  enum dx_code code = cli_open_jobs(cli, err);
+  enum dx_code code;
 
+  if (cli->all)
+    return retry_all(cli, err);
+  code = cli_open_jobs(cli, err);
   if (code == DX_OK && cli->service != NULL)
     code = cli_service(cli, &service, err);
   cli_stop_catch();

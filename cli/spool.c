@@ -226,7 +226,18 @@ enum dx_code cli_pick_job(struct cli *cli, const char *text,
   return code;
 }
 
-/* ---- several arguments ---- */
+/* ---- several jobs ---- */
+
+/* Queue names are case-insensitive, as in CUPS. */
+bool cli_is_wanted(const struct cli *cli, const struct dx_job *job)
+{
+  return (cli->state == NULL || strcmp(cli->state, dx_job_status(job)) == 0) &&
+         (cli->queue == NULL ||
+          (job->queue != NULL && strcasecmp(cli->queue, job->queue) == 0)) &&
+         (cli->user == NULL ||
+          (job->user != NULL && strcmp(cli->user, job->user) == 0)) &&
+         (cli->service == NULL || strcmp(cli->service, job->service) == 0);
+}
 
 static bool spool_is_temporary(enum dx_code code)
 {

@@ -56,6 +56,7 @@ struct submit {
   char user[DX_USER_BYTES]; /* the caller */
   char filter[PATH_MAX];    /* todocextract */
   char filter_uri[128];     /* a variable of its environment */
+  char filter_options[64];  /* an argument, as cupsd passes it */
   unsigned filter_limit_s;
   int config_fd; /* a copy for it; -1, also below: none */
   int out_fd;    /* appends to the bundle, and cannot read it */
@@ -91,7 +92,8 @@ static void filter_exec(const struct submit *s, pid_t parent, int in_fd,
   (void)setpgid(0, 0); /* so that it gets no signals of the terminal */
   (void)signal(SIGALRM, SIG_DFL);
   (void)alarm(s->filter_limit_s);
-  if (geteuid() == 0 && dx_user_become(DX_NOBODY, DX_NOBODY, &err) != DX_OK) {
+  if (geteuid() == 0 &&
+      dx_user_become(DX_NOBODY, DX_NOBODY, NULL, &err) != DX_OK) {
     dprintf(log_fd, "WARNING: %s\n", err.text);
     _exit(1);
   }
@@ -101,8 +103,8 @@ static void filter_exec(const struct submit *s, pid_t parent, int in_fd,
       dup2(in_fd, STDIN_FILENO) >= 0 && dup2(s->out_fd, STDOUT_FILENO) >= 0 &&
       dup2(log_fd, STDERR_FILENO) >= 0 && dup2(s->config_fd, CONFIG_FD) >= 0 &&
       close_range(CONFIG_FD + 1, ~0U, 0) == 0)
-    (void)execle(s->filter, "todocextract", "0", "-", "document", "1", "",
-                 (char *)NULL, environment);
+    (void)execle(s->filter, "todocextract", "0", "-", "document", "1",
+                 s->filter_options, (char *)NULL, environment);
   _exit(127);
 }
 
@@ -206,6 +208,9 @@ static enum dx_code submit_filter_all(struct submit *s, struct dx_err *err)
   cli_server_program("filter/todocextract", s->filter);
   (void)snprintf(s->filter_uri, sizeof(s->filter_uri),
                  "DEVICE_URI=docextract://%s", s->service->name);
+  if (s->cli->text_encoding != NULL)
+    (void)snprintf(s->filter_options, sizeof(s->filter_options),
+                   "TextEncoding=%s", s->cli->text_encoding);
   if (access(s->filter, X_OK) < 0)
     return dx_fail(err, DX_E_IO, errno,
                    "cannot run '%s', which checks files: %s", s->filter,
@@ -231,6 +236,7 @@ static enum dx_code submit_add_document(struct submit *s, struct dx_err *err)
 {
   size_t number = s->job->document_count + 1; /* in warnings */
   const char *path = s->cli->args[number - 1], *slash = strrchr(path, '/');
+  char why[DX_WHY_BYTES];
   struct dx_entry entry;
   bool ended = false;
   enum dx_code code = dx_bundle_next(s->reader, &entry, &ended, err);
@@ -253,8 +259,9 @@ static enum dx_code submit_add_document(struct submit *s, struct dx_err *err)
   s->refused++;
   if (entry.reason != DX_REASON_TROUBLE)
     s->refusal = DX_E_DOCUMENT;
-  fprintf(stderr, "docextract: file %zu cannot be sent: %s\n", number,
-          entry.reason_text);
+  dx_entry_why(&entry, why);
+  fprintf(stderr, "docextract: file %zu cannot be sent: %s%s\n", number, why,
+          entry.reason == DX_REASON_ENCODING ? " (here: --text-encoding)" : "");
   return DX_OK;
 }
 
@@ -378,8 +385,8 @@ static enum dx_code attend_handle(void *ctx, const struct dx_message *message)
                    a->job->key);
   if (note.kind == DX_NOTE_ADMIN)
     return dx_fail(a->err, note.code != DX_OK ? note.code : DX_E_CONFIG, 0,
-                   "%s; docextractd then continues job %s", note.text,
-                   a->job->key);
+                   "%s; docextractd continues job %s when this is solved",
+                   note.text, a->job->key);
   attend_print_note(a, &note, is_here);
   return DX_OK;
 }

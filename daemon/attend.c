@@ -20,14 +20,11 @@ void attend_send_failures(struct client *client, const char *queue)
 {
   const struct manager *manager = client->manager;
   const struct managed *managed;
-  size_t failed = 0, undecided = 0;
-  struct dx_err err;
+  size_t failed, undecided = 0;
 
-  if (queue == NULL)
+  if (queue == NULL || manager_is_loading(manager))
     return;
-  if (dx_spool_count_failures(manager->spool, queue, false, &failed, &err) !=
-      DX_OK)
-    dx_log(DX_LOG_WARNING, "%s: %s", dx_code_name(err.code), err.text);
+  failed = failures_count(&manager->failures, queue);
   LIST_FOREACH (managed, &manager->jobs, link)
     undecided += dx_job_is_undecided(managed->job) &&
                  managed->job->queue != NULL &&
@@ -75,6 +72,7 @@ void attend_reset(struct managed *managed)
   managed->may_ms = 0;
   managed->may_yes = false;
   managed->asked_ms = 0;
+  managed->waits = false;
   managed->watch_gap_ms = DX_WATCH_FIRST_MS;
   managed->watch_ms = dx_monotonic_ms();
 }
@@ -86,6 +84,7 @@ void attend_release(struct managed *managed, enum dx_backend backend)
     managed->attendant->manager->receipts_ms = 0; /* one may have waited */
   }
   managed->attendant = NULL;
+  managed->job->attended = false;
   if (managed->job->print.backend == DX_BACKEND_ATTENDS)
     managed->job->print.backend = backend;
   attend_reset(managed);
@@ -160,6 +159,14 @@ static void send_note(struct client *client, const struct dx_note *note,
   control_send(client, "%s", line);
 }
 
+void attend_tell_wrong(struct client *client, const struct dx_err *err)
+{
+  const struct dx_note note = {
+      .kind = DX_NOTE_ADMIN, .code = err->code, .text = err->text};
+
+  send_note(client, &note, true);
+}
+
 bool attend_is_of(const struct client *client, const struct dx_job *job)
 {
   return strcmp(client->key, job->print.key) == 0 &&
@@ -186,11 +193,13 @@ static void link_to(struct client *client, struct managed *managed)
   supersede(managed);
   client->managed = managed;
   managed->attendant = client;
+  managed->job->attended = true;
   attend_reset(managed);
   if (print->backend == DX_BACKEND_BROKEN || print->backend == DX_BACKEND_ENDED)
     print->backend = DX_BACKEND_ATTENDS;
   if (!dx_job_is_here(managed->job) && !dx_job_is_final(managed->job))
     send_note(client, &waiting, false);
+  dx_engine_tell(client->manager->engine, managed->job);
   dx_engine_wake(managed->job);
 }
 
@@ -243,34 +252,8 @@ int64_t attend_turn(struct manager *manager)
 
 /* ---- notes ---- */
 
-/* Stops the queue, because users would not notice a waiting print job. The job
- * stays in the spool, and continues when the next run attends. If a document
- * belongs to another section, the error does not concern the queue. */
-static void stop_queue(struct managed *managed, const struct dx_note *note)
-{
-  const struct dx_job *job = managed->job;
-  enum dx_code code = note->code;
-  char sentence[DX_SENTENCE_BYTES];
-  struct dx_err err;
-  size_t i;
-
-  for (i = 0; i < job->submission_count; i++)
-    if (strcmp(dx_submission_section(&job->submissions[i]), job->service) != 0)
-      code = DX_E_JOB;
-  (void)dx_fail(&err, code, 0, "%s", note->text);
-  dx_sentence(note->code, NULL, sentence);
-  send_end(managed->attendant, &err, sentence);
-  attend_release(managed, DX_BACKEND_ENDED);
-  managed->job->dirty = true;
-}
-
 void attend_note(struct managed *managed, const struct dx_note *note)
 {
-  if (managed->attendant == NULL)
-    return;
-  if (note->kind == DX_NOTE_ADMIN &&
-      managed->job->print.backend != DX_BACKEND_NONE)
-    stop_queue(managed, note);
-  else
+  if (managed->attendant != NULL)
     send_note(managed->attendant, note, dx_job_is_here(managed->job));
 }

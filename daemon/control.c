@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,7 +25,6 @@
 
 struct control {
   const struct dx_spool *spool;
-  enum dx_started started;
   struct control_ops ops;
   uid_t owner;
   int epoll_fd, listen_fd;
@@ -114,8 +114,8 @@ static void greet(struct control *control, int fd)
   client->next = control->clients;
   control->clients = client;
   control->count++;
-  control_send(client, "docextractd %d %s %s", DX_CHANNEL_VERSION,
-               PACKAGE_VERSION, dx_started_word(control->started));
+  control_send(client, "docextractd %d %s", DX_CHANNEL_VERSION,
+               PACKAGE_VERSION);
 }
 
 /* Accepts all waiting clients. Without free descriptors, the next turn retries.
@@ -151,6 +151,13 @@ int control_fd(const struct control *control)
   return control->epoll_fd;
 }
 
+bool control_has_new_client(const struct control *control)
+{
+  struct pollfd fd = {.fd = control->listen_fd, .events = POLLIN};
+
+  return poll(&fd, 1, 0) == 1;
+}
+
 /* Removes clients that are gone or have timed out, or all; sends to the others
  * what their sockets did not accept before. */
 static void end_clients(struct control *control, bool all)
@@ -166,6 +173,9 @@ static void end_clients(struct control *control, bool all)
     }
     *at = client->next;
     control->count--;
+    /* Closing it is not enough: a child process that has not called execve()
+     * yet keeps it open, and events would refer to freed memory. */
+    (void)epoll_ctl(control->epoll_fd, EPOLL_CTL_DEL, client->channel.fd, NULL);
     control->ops.closed(control->ops.ctx, client);
     dx_channel_close(&client->channel);
     free(client);
@@ -239,7 +249,6 @@ static enum dx_code start_listening(struct control *control, struct dx_err *err)
 }
 
 struct control *control_new(const struct dx_spool *spool,
-                            enum dx_started started,
                             const struct control_ops *ops, struct dx_err *err)
 {
   struct control *control = calloc(1, sizeof(*control));
@@ -248,11 +257,8 @@ struct control *control_new(const struct dx_spool *spool,
     (void)dx_fail_nomem(err);
     return NULL;
   }
-  *control = (struct control){.spool = spool,
-                              .started = started,
-                              .ops = *ops,
-                              .epoll_fd = -1,
-                              .listen_fd = -1};
+  *control = (struct control){
+      .spool = spool, .ops = *ops, .epoll_fd = -1, .listen_fd = -1};
   if (start_listening(control, err) != DX_OK)
     control_free(&control);
   return control;

@@ -64,7 +64,6 @@ int control_listen(int dirfd, const char *name, mode_t mode,
 
 /* The spool is borrowed. */
 struct control *control_new(const struct dx_spool *spool,
-                            enum dx_started started,
                             const struct control_ops *ops, struct dx_err *err);
 /* Removes the socket and closes all connections; lines that were already sent
  * still reach the clients. */
@@ -73,6 +72,9 @@ void control_free(struct control **control);
 /* One descriptor (epoll) for the socket and all clients. */
 int control_fd(const struct control *control);
 void control_turn(struct control *control);
+
+/* True if a client has connected that control_turn() has not accepted yet. */
+bool control_has_new_client(const struct control *control);
 
 /* Like dx_channel_send(). Sends nothing to a client that is gone. May be called
  * at any time, and calls nothing back. */

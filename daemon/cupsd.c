@@ -15,24 +15,36 @@
 #include "lib/base/policy.h"
 #include "lib/spool/spool.h"
 
-#define ACTIVE_VALID_MS 5000 /* jobs that are not over */
-#define ALL_VALID_MS 60000   /* all jobs, for one sweep */
-#define JOBS_MAX 200000      /* upper bound of a list */
+#define ACTIVE_VALID_MS 5000  /* jobs that are not over */
+#define LIST_TIMEOUT_MS 10000 /* of a page that nothing waits for */
+#ifndef LIST_LIMIT            /* tests/fuzz builds with a small one */
+#define LIST_LIMIT 100        /* jobs of a page */
+#endif
+#define LIST_TRIES 3    /* if it changes between two pages */
+#define LIST_GAPS 100   /* jobs that are skipped; more: not a list */
+#define LIST_MAX 200000 /* upper bound of a list */
 
 #define HTTP_OK 200
 #define HTTP_UNAUTHORIZED 401
 #define HTTP_FORBIDDEN 403
 
 struct listed {
-  int id;
-  char *uuid; /* NULL: hidden, or not requested */
+  int id, state;
+};
+
+struct cupsd_rerun {
+  struct dx_job about; /* with copies of what a question needs */
+  struct question question;
+  int64_t since_ms;
 };
 
 /* ---- sending ---- */
 
-bool cupsd_post(struct cupsd *cupsd, bool is_request, struct dx_buf *bytes,
-                int64_t timeout_ms, dx_http_done *done, void *ctx,
-                struct dx_http_call **ret_call)
+/* Sends a request, and releases its bytes. False if there is none (is_request),
+ * no time, or no memory; then `done` is not called. */
+static bool post(struct cupsd *cupsd, bool is_request, struct dx_buf *bytes,
+                 int64_t timeout_ms, dx_http_done *done, dx_http_log *log,
+                 void *ctx, struct dx_http_call **ret_call)
 {
   struct dx_cupsd_address address;
   struct dx_http_request request = {.method = "POST",
@@ -43,6 +55,7 @@ bool cupsd_post(struct cupsd *cupsd, bool is_request, struct dx_buf *bytes,
                                     .timeout_ms = timeout_ms,
                                     .scope = DX_SCOPE_LINK,
                                     .done = done,
+                                    .log = log,
                                     .ctx = ctx};
   struct dx_err err;
   char url[DX_CUPSD_HOST_BYTES + 32];
@@ -65,40 +78,15 @@ bool cupsd_post(struct cupsd *cupsd, bool is_request, struct dx_buf *bytes,
   return ok;
 }
 
-bool cupsd_is_ok(const struct dx_http_response *response)
+static bool is_ok(const struct dx_http_response *response)
 {
   return response->err.code == DX_OK && response->status == HTTP_OK;
 }
 
-static void on_page(void *ctx, const struct dx_http_response *response);
-
-static bool ask_page(struct cupsd_list *list, int from, int64_t timeout_ms)
+/* True for a response of cupsd that is larger than one may be. */
+static bool is_too_large(const struct dx_http_response *response)
 {
-  struct dx_buf bytes = {0};
-
-  return cupsd_post(list->cupsd,
-                    dx_print_jobs_request(list->is_all, from, &bytes), &bytes,
-                    timeout_ms, on_page, list, &list->call);
-}
-
-static void on_page(void *ctx, const struct dx_http_response *response)
-{
-  struct cupsd_list *list = ctx;
-  int last_id = list->last_id;
-  bool ok = cupsd_is_ok(response) &&
-            dx_print_jobs_read(response->body, response->body_len, list->each,
-                               list->ctx, &list->last_id);
-  bool has_more = ok && list->is_all && list->last_id != last_id;
-
-  list->call = NULL;
-  if (!has_more || !ask_page(list, list->last_id + 1, CUPSD_LIST_TIMEOUT_MS))
-    list->end(list->ctx, response, ok && !has_more);
-}
-
-bool cupsd_ask_list(struct cupsd_list *list, int from, int64_t timeout_ms)
-{
-  list->last_id = 0;
-  return ask_page(list, from, timeout_ms);
+  return response->err.code == DX_E_RESPONSE && response->status == HTTP_OK;
 }
 
 static bool is_valid(int64_t asked_ms, int64_t valid_ms)
@@ -108,75 +96,189 @@ static bool is_valid(int64_t asked_ms, int64_t valid_ms)
 
 /* ---- the end of a question ---- */
 
+static void set_step(struct question *q, enum question_step step)
+{
+  struct cupsd *cupsd = q->cupsd;
+
+  if (cupsd->asked == q)
+    cupsd->asked = NULL;
+  if (step == ASKS)
+    cupsd->asked = q;
+  q->step = step;
+}
+
 static void set_answer(struct question *q, enum dx_answer answer)
 {
   q->answer = answer;
-  q->step = ANSWERED;
-  dx_log(DX_LOG_DEBUG, "cupsd: print job %.20s: %s", q->about->cups_id,
-         dx_answer_word(answer));
+  set_step(q, ANSWERED);
+  dx_job_log(DX_LOG_DEBUG, q->about, "cupsd: print job %.20s: %s",
+             q->about->cups_id, dx_answer_word(answer));
 }
 
-/* ---- the lists ---- */
-
-static void forget_jobs(struct cupsd_jobs *jobs)
+static void log_call(void *ctx, const char *line)
 {
-  while (jobs->count > 0)
-    free(jobs->jobs[--jobs->count].uuid);
-  free(jobs->jobs);
-  jobs->jobs = NULL;
+  const struct question *q = ctx;
+
+  dx_job_log(DX_LOG_DEBUG, q->about, "%s", line);
 }
 
-static void add_job(void *ctx, const struct dx_print_job *job)
-{
-  struct cupsd_jobs *jobs = ctx;
-  struct listed *more = NULL;
+/* ---- the list ---- */
 
-  if (!job->may_run_again || jobs->is_cut)
-    return;
-  if (jobs->count < JOBS_MAX)
-    more = reallocarray(jobs->jobs, jobs->count + 1, sizeof(*more));
-  jobs->is_cut = more == NULL;
-  if (jobs->is_cut)
-    return;
-  jobs->jobs = more;
-  more[jobs->count++] =
-      (struct listed){job->id, job->uuid != NULL ? strdup(job->uuid) : NULL};
+static void on_page(void *ctx, const struct dx_http_response *response);
+
+/* A page begins with the last job of the one before it: otherwise, the list has
+ * changed, and another job may be missing. */
+static bool ask_page(struct cupsd *cupsd)
+{
+  struct cupsd_list *list = &cupsd->active;
+  struct dx_buf bytes = {0};
+  int overlap = list->last_id != 0;
+
+  return post(cupsd,
+              dx_print_jobs_request(list->index - overlap,
+                                    list->limit + overlap, &bytes),
+              &bytes, list->timeout_ms, on_page, NULL, cupsd, &list->call);
 }
 
-static const struct listed *job_by_id(const struct cupsd_jobs *jobs, int id)
+static void begin_list(struct cupsd_list *list)
 {
-  size_t i;
-
-  for (i = 0; i < jobs->count; i++)
-    if (jobs->jobs[i].id == id)
-      return &jobs->jobs[i];
-  return NULL;
+  list->count = 0;
+  list->gaps = 0;
+  list->index = 1;
+  list->limit = LIST_LIMIT;
+  list->last_id = 0;
 }
 
 /* Requests the list, unless that is in progress. */
-static bool ask_jobs(struct cupsd_jobs *jobs, int64_t timeout_ms)
+static bool ask_list(struct cupsd *cupsd, int64_t timeout_ms)
 {
-  if (jobs->list.call != NULL)
+  struct cupsd_list *list = &cupsd->active;
+
+  if (list->call != NULL)
     return true;
-  forget_jobs(jobs);
-  jobs->asked_ms = dx_monotonic_ms();
-  jobs->known_ms = 0;
-  jobs->is_cut = false;
-  return cupsd_ask_list(&jobs->list, 1, timeout_ms);
+  list->asked_ms = dx_monotonic_ms();
+  list->known_ms = 0;
+  list->timeout_ms = timeout_ms;
+  list->tries = 0;
+  begin_list(list);
+  return ask_page(cupsd);
+}
+
+struct page {
+  struct cupsd_list *list;
+  int count; /* without the last job of the page before */
+  bool has_changed, is_cut;
+};
+
+static void add_job(void *ctx, int id, int state)
+{
+  struct page *page = ctx;
+  struct cupsd_list *list = page->list;
+  struct listed *more;
+
+  if (list->last_id != 0 && page->count == 0) { /* it is known already */
+    page->has_changed = id != list->last_id;
+    list->last_id = 0;
+    return;
+  }
+  page->count++;
+  if (page->has_changed || page->is_cut)
+    return;
+  more = list->count < LIST_MAX
+             ? reallocarray(list->jobs, list->count + 1, sizeof(*more))
+             : NULL;
+  page->is_cut = more == NULL;
+  if (page->is_cut)
+    return;
+  list->jobs = more;
+  more[list->count++] = (struct listed){id, state};
+}
+
+static void end_list(struct cupsd *cupsd,
+                     const struct dx_http_response *response, bool is_known);
+
+/* A page that is too large, or that cannot be read. */
+static bool ask_less(struct cupsd *cupsd)
+{
+  struct cupsd_list *list = &cupsd->active;
+
+  if (list->limit > 1) {
+    list->limit /= 2;
+    return ask_page(cupsd);
+  }
+  if (!list->was_told)
+    dx_log(DX_LOG_WARNING,
+           "cupsd: a print job has more attributes than can be read, and is "
+           "ignored in the list of print jobs; its client has sent them");
+  list->was_told = true;
+  list->gaps++;
+  list->index++;
+  list->last_id = 0;
+  return list->gaps <= LIST_GAPS && ask_page(cupsd);
+}
+
+static void on_page(void *ctx, const struct dx_http_response *response)
+{
+  struct cupsd *cupsd = ctx;
+  struct cupsd_list *list = &cupsd->active;
+  struct page page = {.list = list, .has_changed = list->last_id != 0};
+  bool is_refused = false, goes_on;
+
+  list->call = NULL;
+  if (is_too_large(response) ||
+      (is_ok(response) &&
+       !dx_print_jobs_read(response->body, response->body_len, add_job, &page,
+                           &is_refused) &&
+       !is_refused)) {
+    goes_on = ask_less(cupsd);
+  } else if (!is_ok(response) || is_refused || page.is_cut) {
+    goes_on = false;
+  } else if (page.has_changed) {
+    begin_list(list);
+    goes_on = ++list->tries < LIST_TRIES && ask_page(cupsd);
+  } else if (page.count == 0) {
+    end_list(cupsd, response, true);
+    return;
+  } else {
+    list->index += page.count;
+    list->last_id = list->jobs[list->count - 1].id;
+    list->limit = list->limit < LIST_LIMIT / 2 ? 2 * list->limit : LIST_LIMIT;
+    goes_on = ask_page(cupsd);
+  }
+  if (!goes_on)
+    end_list(cupsd, response, false);
+}
+
+static int by_id(const void *a, const void *b)
+{
+  const struct listed *x = a, *y = b;
+
+  return (x->id > y->id) - (x->id < y->id);
+}
+
+static const struct listed *job_by_id(const struct cupsd_list *list, int id)
+{
+  const struct listed key = {.id = id};
+
+  return list->count > 0
+             ? bsearch(&key, list->jobs, list->count, sizeof(key), by_id)
+             : NULL;
 }
 
 static void evaluate(struct question *q);
 
-static void on_jobs(void *ctx, const struct dx_http_response *response, bool ok)
+static void end_list(struct cupsd *cupsd,
+                     const struct dx_http_response *response, bool is_known)
 {
-  struct cupsd_jobs *jobs = ctx;
-  struct cupsd *cupsd = jobs->list.cupsd;
-  bool is_known = ok && !jobs->is_cut;
+  struct cupsd_list *list = &cupsd->active;
   struct question *q;
 
-  jobs->known_ms = is_known ? jobs->asked_ms : 0;
+  list->known_ms = is_known ? list->asked_ms : 0;
+  list->was_told &= list->gaps > 0;
+  if (list->count > 0)
+    qsort(list->jobs, list->count, sizeof(*list->jobs), by_id);
   TAILQ_FOREACH (q, &cupsd->questions, link)
-    if (q->step == NEEDS_ACTIVE && jobs == &cupsd->active) {
+    if (q->step == NEEDS_ACTIVE) {
       if (is_known) /* it may request the list again */
         evaluate(q);
       else /* the list may be private */
@@ -186,8 +288,10 @@ static void on_jobs(void *ctx, const struct dx_http_response *response, bool ok)
     }
 }
 
-bool cupsd_is_ours(const struct cupsd *cupsd, const char *uri,
-                   char ret_section[DX_SECTION_BYTES])
+/* True if a queue with this device URI belongs to this spool; with its section.
+ */
+static bool is_ours(const struct cupsd *cupsd, const char *uri,
+                    char ret_section[DX_SECTION_BYTES])
 {
   return dx_section_of_uri(uri, ret_section) &&
          dx_config_service(cupsd->config, ret_section) != NULL;
@@ -204,11 +308,11 @@ static void set_place(void *ctx, const struct dx_queue *queue)
   bool is_same =
       job->queue == NULL || strcasecmp(job->queue, q->job.queue) == 0;
   char section[DX_SECTION_BYTES];
-  bool is_ours = cupsd_is_ours(q->cupsd, queue->uri, section);
+  bool is_known = is_ours(q->cupsd, queue->uri, section);
 
   if (is_same && strcmp(section, job->service) == 0)
     q->place = DX_PLACE_SAME; /* even if its section is missing: it waits */
-  else if (is_ours)
+  else if (is_known)
     q->place = DX_PLACE_OTHER;
   else
     q->place = is_same ? DX_PLACE_CHANGED : DX_PLACE_NOT_OURS;
@@ -218,7 +322,7 @@ static void set_place(void *ctx, const struct dx_queue *queue)
  * that are not over if that is known; otherwise requests it. */
 static void evaluate(struct question *q)
 {
-  struct cupsd_jobs *active = &q->cupsd->active;
+  const struct cupsd_list *active = &q->cupsd->active;
 
   /* After a crash of cupsd, a job that is over may stay "pending" forever. Such
    * a job is in no list. */
@@ -227,10 +331,12 @@ static void evaluate(struct question *q)
        job_by_id(active, atoi(q->about->cups_id)) != NULL)) {
     set_answer(q, dx_answer_at(q->job.answer, q->place));
   } else if (active->known_ms >= q->asked_ms) {
-    set_answer(q, DX_ANSWER_OVER);
+    set_answer(q, active->gaps > 0 ? dx_answer_at(DX_ANSWER_ACTIVE, q->place)
+                                   : DX_ANSWER_OVER);
   } else {
-    q->step = NEEDS_ACTIVE;
-    if (dx_monotonic_ms() >= q->until_ms || !ask_jobs(active, DX_ASK_CUPSD_MS))
+    set_step(q, NEEDS_ACTIVE);
+    if (dx_monotonic_ms() >= q->until_ms ||
+        !ask_list(q->cupsd, DX_ASK_CUPSD_MS))
       set_answer(q, DX_ANSWER_NONE);
   }
 }
@@ -240,11 +346,9 @@ static void start_next(struct cupsd *cupsd);
 static void on_queue(void *ctx, const struct dx_http_response *response)
 {
   struct question *q = ctx;
-  int timeout_s;
 
   q->call = NULL;
-  (void)dx_queues_read(response->body, response->body_len, set_place, q,
-                       &timeout_s);
+  (void)dx_queues_read(response->body, response->body_len, set_place, q);
   if (response->err.code == DX_OK) /* even without a URI */
     evaluate(q);
   else
@@ -263,7 +367,9 @@ static void on_job(void *ctx, const struct dx_http_response *response)
   if (response->status == HTTP_UNAUTHORIZED ||
       response->status == HTTP_FORBIDDEN)
     q->job.answer = DX_ANSWER_HIDDEN;
-  else if (cupsd_is_ok(response))
+  else if (is_too_large(response)) /* because of its client */
+    q->job.answer = DX_ANSWER_HIDDEN;
+  else if (is_ok(response))
     dx_print_job_read(response->body, response->body_len, q->about->uuid,
                       &q->job);
   else /* the queries in the line would fail, too */
@@ -276,10 +382,13 @@ static void on_job(void *ctx, const struct dx_http_response *response)
                          q->job.time_at_creation, key) ||
            strcmp(key, q->about->print.key) != 0)
     set_answer(q, DX_ANSWER_UNKNOWN); /* another job with the same id */
+  else if (q->is_alone)
+    set_answer(q, q->job.answer);
   else if (q->job.queue[0] == '\0' || q->job.is_class)
     evaluate(q); /* the device URI of a class would be file:///dev/null */
-  else if (!cupsd_post(cupsd, dx_queues_request(q->job.queue, &bytes), &bytes,
-                       q->until_ms - dx_monotonic_ms(), on_queue, q, &q->call))
+  else if (!post(cupsd, dx_queues_request(q->job.queue, &bytes), &bytes,
+                 q->until_ms - dx_monotonic_ms(), on_queue, log_call, q,
+                 &q->call))
     set_answer(q, DX_ANSWER_NONE);
   start_next(cupsd);
 }
@@ -290,23 +399,22 @@ static void start_next(struct cupsd *cupsd)
 {
   struct question *q;
 
-  TAILQ_FOREACH (q, &cupsd->questions, link)
-    if (q->step == ASKS)
-      return;
+  if (cupsd->asked != NULL)
+    return;
   TAILQ_FOREACH (q, &cupsd->questions, link) {
     struct dx_buf bytes = {0};
 
     if (q->step != IN_LINE)
       continue;
-    q->job = (struct dx_print_job){.answer = DX_ANSWER_NONE};
+    q->job =
+        (struct dx_print_job){.answer = DX_ANSWER_NONE, .may_run_again = true};
     q->place = DX_PLACE_SAME;
     q->asked_ms = dx_monotonic_ms();
     q->until_ms = q->asked_ms + DX_ASK_CUPSD_MS;
-    q->step = ASKS;
-    if (cupsd_post(
-            cupsd,
-            dx_print_job_request(q->about->cups_id, q->about->user, &bytes),
-            &bytes, DX_ASK_CUPSD_MS, on_job, q, &q->call))
+    set_step(q, ASKS);
+    if (post(cupsd,
+             dx_print_job_request(q->about->cups_id, q->about->user, &bytes),
+             &bytes, DX_ASK_CUPSD_MS, on_job, log_call, q, &q->call))
       return;
     set_answer(q, DX_ANSWER_NONE);
   }
@@ -322,8 +430,9 @@ void cupsd_forget(struct question *q)
     return;
   TAILQ_REMOVE(&cupsd->questions, q, link);
   dx_http_cancel(&q->call);
+  set_step(q, ANSWERED);
   *q = (struct question){.cupsd = NULL};
-  start_next(cupsd);
+  start_next(cupsd); /* if this one was asked */
 }
 
 bool cupsd_answer(struct cupsd *cupsd, const struct dx_job *job,
@@ -346,45 +455,116 @@ bool cupsd_answer(struct cupsd *cupsd, const struct dx_job *job,
     return true;
   }
   if (!is_valid(q->asked_ms, DX_ASK_AGAIN_MS)) {
-    q->step = IN_LINE;
+    set_step(q, IN_LINE);
     q->asked_ms = dx_monotonic_ms();
     start_next(cupsd);
   }
   return false;
 }
 
-enum dx_rerun cupsd_may_rerun(void *ctx, const char *cups_id, const char *uuid)
+/* ---- the question of the sweep ---- */
+
+static void forget_rerun(struct cupsd *cupsd)
+{
+  struct cupsd_rerun *rerun = cupsd->rerun;
+
+  if (rerun == NULL)
+    return;
+  cupsd_forget(&rerun->question);
+  free(rerun->about.cups_id);
+  free(rerun->about.uuid);
+  free(rerun->about.user);
+  free(rerun);
+  cupsd->rerun = NULL;
+}
+
+/* False when out of memory. */
+static bool begin_rerun(struct cupsd *cupsd, const char *cups_id,
+                        const char *uuid, const char *user, const char *key)
+{
+  struct cupsd_rerun *rerun = calloc(1, sizeof(*rerun));
+
+  cupsd->rerun = rerun;
+  if (rerun == NULL)
+    return false;
+  rerun->since_ms = dx_monotonic_ms();
+  rerun->about.cups_id = strdup(cups_id);
+  rerun->about.uuid = strdup(uuid);
+  rerun->about.user = user != NULL ? strdup(user) : NULL;
+  (void)snprintf(rerun->about.print.key, DX_KEY_BYTES, "%s", key);
+  memcpy(rerun->about.key, rerun->about.print.key, DX_KEY_BYTES);
+  return rerun->about.cups_id != NULL && rerun->about.uuid != NULL &&
+         (user == NULL || rerun->about.user != NULL);
+}
+
+enum dx_rerun cupsd_may_rerun(void *ctx, const char *cups_id, const char *uuid,
+                              const char *user, const char *key)
 {
   struct cupsd *cupsd = ctx;
-  struct cupsd_jobs *all = &cupsd->all;
-  const struct listed *job;
+  enum dx_rerun may = DX_RERUN_UNKNOWN;
+  enum dx_answer answer;
 
-  if (!is_valid(all->known_ms, ALL_VALID_MS)) {
-    if (!is_valid(all->asked_ms, DX_ASK_AGAIN_MS))
-      (void)ask_jobs(all, CUPSD_LIST_TIMEOUT_MS);
+  if (cupsd->rerun != NULL && strcmp(cupsd->rerun->about.print.key, key) != 0)
+    forget_rerun(cupsd);
+  if (cupsd->rerun == NULL && !begin_rerun(cupsd, cups_id, uuid, user, key)) {
+    forget_rerun(cupsd);
     return DX_RERUN_UNKNOWN;
   }
-  job = job_by_id(all, atoi(cups_id));
-  return job != NULL && (job->uuid == NULL || strcmp(job->uuid, uuid) == 0)
-             ? DX_RERUN_MAY
-             : DX_RERUN_NO;
+  cupsd->rerun->question.is_alone = true;
+  if (!cupsd_answer(cupsd, &cupsd->rerun->about, &cupsd->rerun->question,
+                    cupsd->rerun->since_ms, &answer))
+    return DX_RERUN_ASKED;
+  if (answer == DX_ANSWER_UNKNOWN)
+    may = DX_RERUN_NO;
+  else if (answer != DX_ANSWER_NONE)
+    may = cupsd->rerun->question.job.may_run_again ? DX_RERUN_MAY : DX_RERUN_NO;
+  forget_rerun(cupsd);
+  return may;
+}
+
+/* ---- the list, for others ---- */
+
+enum cupsd_list_step cupsd_active(struct cupsd *cupsd, int64_t since_ms)
+{
+  const struct cupsd_list *active = &cupsd->active;
+
+  if (active->known_ms != 0 && active->known_ms >= since_ms)
+    return CUPSD_LIST_KNOWN;
+  if (active->call == NULL && active->asked_ms >= since_ms)
+    return CUPSD_LIST_FAILED;
+  return ask_list(cupsd, LIST_TIMEOUT_MS) ? CUPSD_LIST_COMES
+                                          : CUPSD_LIST_FAILED;
+}
+
+int cupsd_active_state(const struct cupsd *cupsd, int id)
+{
+  const struct listed *job = job_by_id(&cupsd->active, id);
+
+  return job != NULL ? job->state : CUPSD_NOT_LISTED;
 }
 
 void cupsd_start(struct cupsd *cupsd, struct dx_http *http,
                  const struct dx_config *config)
 {
-  *cupsd = (struct cupsd){
-      .http = http,
-      .config = config,
-      .active.list = {cupsd, false, add_job, on_jobs, &cupsd->active, 0, NULL},
-      .all.list = {cupsd, true, add_job, on_jobs, &cupsd->all, 0, NULL}};
+  *cupsd = (struct cupsd){.http = http, .config = config};
   TAILQ_INIT(&cupsd->questions);
 }
 
 void cupsd_stop(struct cupsd *cupsd)
 {
-  dx_http_cancel(&cupsd->active.list.call);
-  dx_http_cancel(&cupsd->all.list.call);
-  forget_jobs(&cupsd->active);
-  forget_jobs(&cupsd->all);
+  struct question *q, *next;
+
+  /* Not one by one, with cupsd_forget(): then cupsd would be asked the next
+   * question after each. */
+  for (q = TAILQ_FIRST(&cupsd->questions); q != NULL; q = next) {
+    next = TAILQ_NEXT(q, link);
+    dx_http_cancel(&q->call);
+    *q = (struct question){.cupsd = NULL};
+  }
+  TAILQ_INIT(&cupsd->questions);
+  cupsd->asked = NULL;
+  forget_rerun(cupsd);
+  dx_http_cancel(&cupsd->active.call);
+  free(cupsd->active.jobs);
+  cupsd->active = (struct cupsd_list){.jobs = NULL};
 }

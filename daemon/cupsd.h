@@ -27,34 +27,37 @@
 #include "lib/spool/permission.h"
 #include "lib/spool/retention.h"
 
-/* A list of print jobs. cupsd returns at most 500 of all jobs at once: it is
- * requested page by page. `end` is called after the last one; ok: all pages
- * were read. */
-#define CUPSD_LIST_TIMEOUT_MS 10000 /* cupsd reads a file for each job */
+/*
+ * The list of print jobs that are not over: their ids and states. It is
+ * requested page by page. A page that is larger than a response may be is
+ * requested again with half as many jobs; a single job that is too large, since
+ * its client has sent unusual attributes, is skipped.
+ */
 struct cupsd_list {
-  struct cupsd *cupsd;
-  bool is_all; /* else only those that are not over */
-  dx_print_jobs_each *each;
-  void (*end)(void *ctx, const struct dx_http_response *response, bool ok);
-  void *ctx;   /* of both */
-  int last_id; /* that was listed; 0: none */
   struct dx_http_call *call;
+  int64_t asked_ms, known_ms; /* known_ms: asked_ms of what is in it; 0: none */
+  int64_t timeout_ms;         /* of each page */
+  struct listed *jobs;        /* by id when it is complete */
+  size_t count;
+  int gaps;      /* jobs that were skipped */
+  bool was_told; /* that is in the log */
+  /* While it is requested. */
+  int index;   /* place of the next job, from 1 */
+  int limit;   /* of the next page */
+  int last_id; /* of the job before it; 0: not known */
+  int tries;
 };
 
-/* A list that is kept, of jobs that may run again. */
-struct cupsd_jobs {
-  struct cupsd_list list;
-  int64_t asked_ms, known_ms; /* known_ms: asked_ms of what is in it; 0: none */
-  struct listed *jobs;
-  size_t count;
-  bool is_cut; /* not all jobs fit into the list */
-};
+/* The question of the sweep, about one print job at a time. */
+struct cupsd_rerun;
 
 struct cupsd {
   struct dx_http *http;
   const struct dx_config *config;
   TAILQ_HEAD(, question) questions;
-  struct cupsd_jobs active, all; /* jobs that are not over; all */
+  struct question *asked; /* the one that ASKS; NULL: none */
+  struct cupsd_list active;
+  struct cupsd_rerun *rerun; /* NULL: none */
 };
 
 /* A query about one job, and its last answer; only cupsd.c uses its members.
@@ -63,9 +66,10 @@ struct question {
   TAILQ_ENTRY(question) link;
   struct cupsd *cupsd;        /* NULL: none so far */
   const struct dx_job *about; /* borrowed; has an id and a uuid */
-  enum { ANSWERED, IN_LINE, ASKS, NEEDS_ACTIVE } step;
+  enum question_step { ANSWERED, IN_LINE, ASKS, NEEDS_ACTIVE } step;
   int64_t asked_ms; /* monotonic: last query */
   int64_t until_ms; /* deadline of the query */
+  bool is_alone;    /* its queue and the list do not matter */
   struct dx_http_call *call;
   struct dx_print_job job;
   enum dx_place place;
@@ -74,8 +78,7 @@ struct question {
 
 void cupsd_start(struct cupsd *cupsd, struct dx_http *http,
                  const struct dx_config *config);
-/* Cancels all requests. All questions must have been forgotten. Accepts zeros.
- */
+/* Cancels all requests, and forgets all questions. Accepts zeros. */
 void cupsd_stop(struct cupsd *cupsd);
 
 /*
@@ -88,30 +91,29 @@ bool cupsd_answer(struct cupsd *cupsd, const struct dx_job *job,
                   struct question *question, int64_t since_ms,
                   enum dx_answer *ret_answer);
 
-/* True if a queue with this device URI belongs to this spool; with its section.
+/*
+ * The list of print jobs that are not over. KNOWN: it was requested at or after
+ * since_ms (monotonic). Otherwise requests it, unless that is in progress: call
+ * it again after dx_http_run(). FAILED: cupsd did not send it.
  */
-bool cupsd_is_ours(const struct cupsd *cupsd, const char *uri,
-                   char ret_section[DX_SECTION_BYTES]);
+enum cupsd_list_step { CUPSD_LIST_COMES, CUPSD_LIST_FAILED, CUPSD_LIST_KNOWN };
+enum cupsd_list_step cupsd_active(struct cupsd *cupsd, int64_t since_ms);
 
-/* Sends a request, and releases its bytes. False if there is none (is_request),
- * no time, or no memory; then `done` is not called. */
-bool cupsd_post(struct cupsd *cupsd, bool is_request, struct dx_buf *bytes,
-                int64_t timeout_ms, dx_http_done *done, void *ctx,
-                struct dx_http_call **ret_call);
-bool cupsd_is_ok(const struct dx_http_response *response);
-
-/* Requests the jobs from this id on; false as for cupsd_post(). */
-bool cupsd_ask_list(struct cupsd_list *list, int from, int64_t timeout_ms);
+/* The state (ipp_jstate_t) of a print job in this list; 0: it is listed without
+ * one. Valid until the next dx_http_run(). */
+#define CUPSD_NOT_LISTED (-1)
+int cupsd_active_state(const struct cupsd *cupsd, int id);
 
 /* Ends the question, if there is one. */
 void cupsd_forget(struct question *question);
 
 /*
- * MAY if cupsd has this print job, and it is not over, or can be printed again.
- * The list of all jobs is requested once, and again after a minute: check all
- * records within one turn. UNKNOWN: the list is not available yet; try again
- * later. `ctx` is the struct cupsd.
+ * MAY if cupsd has this print job, and it is not over, or can be printed again;
+ * also if cupsd hides that. ASKED: the answer is to come; call it again with
+ * the same values after dx_http_run(). Any other result is about the time after
+ * the first of these calls. key: of the print job. `ctx` is the struct cupsd.
  */
-enum dx_rerun cupsd_may_rerun(void *ctx, const char *cups_id, const char *uuid);
+enum dx_rerun cupsd_may_rerun(void *ctx, const char *cups_id, const char *uuid,
+                              const char *user, const char *key);
 
 #endif

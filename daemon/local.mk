@@ -3,6 +3,7 @@
 noinst_LIBRARIES += libdxd.a
 libdxd_a_SOURCES = daemon/cupsd.c daemon/cupsd.h \
 	daemon/service/address.c daemon/service/address.h daemon/service/api.c \
+	daemon/service/breaker.c daemon/service/breaker.h \
 	daemon/service/api.h daemon/service/http.c daemon/service/http.h \
 	daemon/service/jwt.c daemon/service/jwt.h \
 	daemon/service/schedule.c daemon/service/schedule.h \
@@ -12,21 +13,23 @@ libdxd_a_SOURCES = daemon/cupsd.c daemon/cupsd.h \
 	daemon/service/signed_url.h daemon/service/token.c \
 	daemon/service/token.h \
 	\
-	daemon/engine/call.c \
+	daemon/engine/blame.c daemon/engine/blame.h daemon/engine/call.c \
 	daemon/engine/common.c daemon/engine/deliver.c \
 	daemon/engine/engine.c daemon/engine/engine.h \
 	daemon/engine/engine_internal.h daemon/engine/fetch.c \
 	daemon/engine/hello.c daemon/engine/on_result.c \
+	daemon/engine/order.c daemon/engine/order.h \
 	daemon/engine/poll.c daemon/engine/register.c \
 	daemon/engine/upload.c \
 	\
-	daemon/sweep.c daemon/sweep.h
+	daemon/files.c daemon/files.h daemon/sweep.c daemon/sweep.h
 
 sbin_PROGRAMS += daemon/docextractd
 daemon_docextractd_SOURCES = daemon/attend.c daemon/control.c \
-	daemon/control.h daemon/manager.c daemon/manager.h daemon/main.c daemon/permit.c \
-	daemon/status.c daemon/status.h daemon/transfers.c \
-	daemon/transfers.h daemon/verbs.c
+	daemon/control.h daemon/failures.c daemon/failures.h daemon/main.c \
+	daemon/manager.c daemon/manager.h daemon/permit.c \
+	daemon/status.c daemon/status.h daemon/verbs.c \
+	daemon/watch.c daemon/watch.h
 daemon_docextractd_CPPFLAGS = $(AM_CPPFLAGS) $(SYSTEMD_CFLAGS)
 daemon_docextractd_LDADD = libdxd.a libdx.a $(SYSTEMD_LIBS) $(CURL_LIBS) \
 	$(CJSON_LIBS) $(GNUTLS_LIBS) $(OPENSSL_LIBS) $(CUPS_LIBS) -lm

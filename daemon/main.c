@@ -3,27 +3,22 @@
  * configuration, lock, systemd; manager.c processes the jobs.
  *
  * SIGTERM and SIGINT end it within two seconds; its progress is in the journals
- * of the jobs. SIGHUP, or a change of the file, reloads the configuration. If
- * the configuration is invalid at the start, docextractd keeps running, and
- * reports the error to all clients until the file is fixed. It runs as the user
- * that backends run as. If root starts it, it becomes the separate user, if
- * docextract was configured with one.
+ * of the jobs. SIGHUP, or a change of the file or of one that it names, reloads
+ * the configuration. If the configuration is invalid at the start, docextractd
+ * keeps running, and reports the error to all clients until the file is fixed.
+ * It runs as the user that backends run as. If root starts it, it becomes the
+ * separate user, if docextract was configured with one.
  */
 #include <errno.h>
 #include <getopt.h>
-#include <libgen.h>
-#include <limits.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/inotify.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <sysexits.h>
-#include <syslog.h>
 #include <systemd/sd-daemon.h>
 #include <unistd.h>
 
@@ -31,6 +26,7 @@
 #include "daemon/manager.h"
 #include "daemon/status.h"
 #include "daemon/sweep.h"
+#include "daemon/files.h"
 #include "lib/base/clock.h"
 #include "lib/base/log.h"
 #include "lib/base/policy.h"
@@ -39,18 +35,10 @@
 #include "lib/control/channel.h"
 #include "lib/spool/sentence.h"
 
-#ifndef DX_IDLE_MS        /* tests build with a short one */
-#define DX_IDLE_MS 600000 /* until docextractd, started on demand, exits */
-#endif
-
-#define TURN_MS 1000       /* the longest wait: see control.h */
-#define LOCK_WAIT_MS 10000 /* for another docextractd to exit */
-#define LOCK_LOOK_MS 100
-#define SWEEP_ASK_MS 500
-#define SWEEP_TRIES 6
+#define TURN_MS 1000 /* the longest wait: see control.h */
 
 /* Kept if the next configuration names the same directory: while it is not
- * locked, clients start another docextractd, or report that none is running. */
+ * locked, clients report that docextractd is not running. */
 struct held {
   struct dx_spool spool;
   char *dir;
@@ -64,71 +52,32 @@ struct held {
 /* From one configuration to the next. */
 struct daemon {
   const char *config_path;
-  enum dx_started started;
   int signal_fd;
-  int watch_fd;        /* of the directory of the configuration */
   struct dx_err wrong; /* error of the configuration, or DX_OK */
   struct held held;
+  struct files files;
   struct dx_http *http;
   struct manager manager; /* inactive without a configuration */
   struct control *control;
   struct status status;
+  struct dx_sweep sweep;
   int64_t sweep_ms;
-  int sweep_tries;
-  int64_t idle_ms;        /* monotonic: idle since; 0: busy */
   struct dx_config *next; /* of the file that has changed; NULL: it has not */
   bool stop;
 };
 
-static bool is_verbose, is_journal, is_on_demand;
+static bool is_verbose, is_journal;
 
 /* No title, name, token or signed URL is logged, at any level. */
 static void print_line(enum dx_log_level level, const char *line)
 {
   static const char *const levels[] = {SD_DEBUG, SD_INFO, SD_WARNING, SD_ERR};
-  static const int priorities[] = {LOG_DEBUG, LOG_INFO, LOG_WARNING, LOG_ERR};
 
-  if (is_on_demand)
-    syslog(LOG_DAEMON | priorities[level], "%s", line);
-  else if (level != DX_LOG_DEBUG || is_verbose)
+  if (level != DX_LOG_DEBUG || is_verbose)
     fprintf(stderr, "%s%s\n", is_journal ? levels[level] : "", line);
 }
 
 /* ---- configuration ---- */
-
-/* Watches the directory, because editors replace the file. */
-static int watch_config(const char *config_path)
-{
-  int fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
-  char path[PATH_MAX];
-
-  (void)snprintf(path, sizeof(path), "%s", config_path);
-  if (inotify_add_watch(fd, dirname(path),
-                        IN_MOVED_TO | IN_CLOSE_WRITE | IN_ONLYDIR) < 0)
-    dx_log(DX_LOG_WARNING,
-           "cannot watch '%s': %s; after a change of it, send SIGHUP",
-           config_path, strerror(errno));
-  return fd;
-}
-
-/* Reads the events of the directory; true if the file was changed. */
-static bool has_new_config(const struct daemon *d)
-{
-  char bytes[16384] __attribute__((aligned(__alignof__(struct inotify_event))));
-  const char *slash = strrchr(d->config_path, '/');
-  const char *name = slash != NULL ? slash + 1 : d->config_path;
-  const struct inotify_event *event;
-  bool changed = false;
-  ssize_t n, at;
-
-  while ((n = read(d->watch_fd, bytes, sizeof(bytes))) > 0)
-    for (at = 0; at < n; at += (ssize_t)(sizeof(*event) + event->len)) {
-      event = (const void *)(bytes + at);
-      changed = changed || (event->mask & IN_Q_OVERFLOW) != 0 ||
-                (event->len > 0 && strcmp(event->name, name) == 0);
-    }
-  return changed;
-}
 
 /* Also rejects directories that the systemd unit hides: consumers would not
  * find the results. */
@@ -140,30 +89,51 @@ static enum dx_code load_config(const struct daemon *d,
   size_t at = 0;
   enum dx_code code = dx_config_load(d->config_path, ret_config, NULL, err);
 
-  if (code != DX_OK || d->started != DX_STARTED_SERVICE ||
+  if (code != DX_OK || getenv("NOTIFY_SOCKET") == NULL ||
       !dx_config_drop_in(*ret_config, "/proc/self/mountinfo", &at, text))
     return code;
   dx_config_free(ret_config);
   return dx_fail(err, DX_E_CONFIG, 0, "%s", text);
 }
 
-/* An invalid configuration is reported, also to `docextract hello`, and
- * ignored. */
-static void reload(struct daemon *d)
+/*
+ * True if everything must be read again. A client that has just connected must
+ * not get an answer that precedes a change: after a reload, it connects again
+ * by itself, because it has not been greeted. A TokenFile is read for each
+ * call: a program may replace it each minute, which must not interrupt uploads.
+ * While the configuration is invalid, it is read at each look, because the
+ * cause may be outside of it, such as the owner of a program.
+ */
+static bool is_changed(struct daemon *d)
 {
-  struct dx_err err;
+  struct files_changes changes;
 
-  (void)sd_notify(0, "RELOADING=1");
+  if (control_has_new_client(d->control))
+    d->files.due_ms = 0;
+  if (!files_look(&d->files, d->manager.config, &changes))
+    return false;
+  return changes.config || changes.named || d->wrong.code != DX_OK ||
+         (changes.tokens && manager_needs_admin(&d->manager));
+}
+
+/* An invalid configuration is reported, also to `docextract hello`, and
+ * ignored. is_asked: by SIGHUP; else the same error is not logged again. */
+static void reload(struct daemon *d, bool is_asked)
+{
+  struct dx_err err, full;
+
   if (load_config(d, &d->next, &err) == DX_OK) {
+    (void)sd_notify(0, "RELOADING=1");
     dx_log(DX_LOG_INFO, "reloading '%s'", d->config_path);
     return;
   }
-  dx_log(DX_LOG_ERROR, "%s: %s; %s", dx_code_name(err.code), err.text,
-         d->manager.config != NULL ? "keeping the previous configuration"
-                                   : "nothing is sent until it is fixed");
-  d->wrong = err;
-  dx_advise(&d->wrong);
-  (void)sd_notify(0, "READY=1");
+  full = err;
+  dx_advise(&full);
+  if (is_asked || strcmp(full.text, d->wrong.text) != 0)
+    dx_log(DX_LOG_ERROR, "%s: %s; %s", dx_code_name(err.code), err.text,
+           d->manager.config != NULL ? "keeping the previous configuration"
+                                     : "nothing is sent until it is fixed");
+  d->wrong = full;
 }
 
 /* Backends could not access files that root creates. Called before the spool is
@@ -182,9 +152,9 @@ static enum dx_code check_user(const char *dir, struct dx_err *err)
                    "with: chown -R %s: '%s'",
                    dir, owner, dx_user(), dx_user(), dir);
   return dx_fail(err, DX_E_CONFIG, 0,
-                 "SpoolDir '%s' belongs to '%s'; run docextractd as that user, "
-                 "with systemctl start docextractd",
-                 dir, owner);
+                 "SpoolDir '%s' belongs to '%s'; run docextractd as that user: "
+                 "set User= in its unit, or run: runuser -u %s -- docextractd",
+                 dir, owner, owner);
 }
 
 /* ---- the control socket ---- */
@@ -193,54 +163,20 @@ static void on_message(void *ctx, struct client *client,
                        const struct dx_message *message)
 {
   struct daemon *d = ctx;
+  bool is_wrong = d->manager.config == NULL ||
+                  (message->verb == DX_VERB_HELLO && d->wrong.code != DX_OK);
 
-  if (message->verb == DX_VERB_YIELD) {
-    d->stop = d->started == DX_STARTED_DEMAND;
-    if (d->stop)
-      control_send(client, "done ");
-    else
-      control_send(client, "error E_BUSY docextractd is already running");
-  } else if (d->manager.config == NULL ||
-             (message->verb == DX_VERB_HELLO && d->wrong.code != DX_OK)) {
-    if (message->verb == DX_VERB_ATTEND)
-      attend_refuse(client, &d->wrong);
-    else
-      verbs_refuse(client, &d->wrong);
-    client_close(client);
-  } else {
+  if (!is_wrong) {
     verbs_message(&d->manager, client, message);
+  } else if (message->verb == DX_VERB_ATTEND) {
+    attend_tell_wrong(client, &d->wrong); /* it attends again after a change */
+  } else if (message->verb != DX_VERB_LEAVE) { /* which is repeated */
+    verbs_refuse(client, &d->wrong);
+    client_close(client);
   }
 }
 
 /* ---- start, loop, stop ---- */
-
-/* Asks a docextractd that was started on demand to exit. */
-static enum dx_code take_lock(struct held *held, struct dx_err *err)
-{
-  int64_t until = dx_monotonic_ms() + LOCK_WAIT_MS;
-  struct dx_channel channel = DX_CHANNEL_NONE;
-  struct dx_message message;
-  struct dx_err ignored;
-
-  held->lock_fd = dx_spool_hold_lock(&held->spool, err);
-  if (held->lock_fd >= 0 || err->code != DX_E_BUSY || is_on_demand)
-    return held->lock_fd >= 0 ? DX_OK : err->code;
-  if (dx_channel_open(held->spool.dirfd, held->dir, &channel, &ignored) ==
-          DX_OK &&
-      channel.started == DX_STARTED_DEMAND &&
-      dx_channel_send(&channel, &ignored, "yield") == DX_OK)
-    while (dx_channel_await(&channel, LOCK_WAIT_MS, &message, &ignored) ==
-           DX_OK)
-      ; /* until it has closed the connection */
-  dx_channel_close(&channel);
-  do {
-    (void)poll(NULL, 0, LOCK_LOOK_MS);
-    held->lock_fd = dx_spool_hold_lock(&held->spool, err);
-  } while (held->lock_fd < 0 && err->code == DX_E_BUSY &&
-           dx_monotonic_ms() < until &&
-           dx_spool_daemon(held->spool.dirfd) != 0);
-  return held->lock_fd >= 0 ? DX_OK : err->code;
-}
 
 static void release(struct held *held)
 {
@@ -266,7 +202,10 @@ static enum dx_code hold(struct held *held, const char *dir, struct dx_err *err)
   code = held->dir != NULL ? check_user(dir, err) : dx_fail_nomem(err);
   if (code == DX_OK)
     code = dx_spool_open(dir, &held->spool, err);
-  return code == DX_OK ? take_lock(held, err) : code;
+  if (code != DX_OK)
+    return code;
+  held->lock_fd = dx_spool_hold_lock(&held->spool, err);
+  return held->lock_fd >= 0 ? DX_OK : err->code;
 }
 
 /* Takes ownership of the configuration. If it is invalid (d->wrong), only the
@@ -286,7 +225,7 @@ static enum dx_code start(struct daemon *d, struct dx_config *config,
   code = d->http != NULL ? hold(&d->held, config->spool_dir, err)
                          : dx_fail_nomem(err);
   if (code == DX_OK) {
-    d->control = control_new(&d->held.spool, d->started, &ops, err);
+    d->control = control_new(&d->held.spool, &ops, err);
     code = d->control != NULL ? DX_OK : err->code;
   }
   if (code != DX_OK || d->wrong.code != DX_OK)
@@ -306,28 +245,23 @@ static enum dx_code start(struct daemon *d, struct dx_config *config,
              "<Service %s>: 'Sandbox optional' is set: without seccomp in the "
              "kernel, documents are parsed without a sandbox",
              config->services[i].name);
-  status_start(&d->status, config);
+  d->sweep = (struct dx_sweep){.config = config,
+                               .held = manager_job,
+                               .expire = manager_expire,
+                               .ctx = &d->manager,
+                               .rerun = cupsd_may_rerun,
+                               .rerun_ctx = &d->manager.cupsd};
+  files_follow(&d->files, config);
+  status_start(&d->status, config, is_verbose ? "--verbose" : NULL);
   return manager_start(&d->manager, config, err);
 }
 
 static void sweep(struct daemon *d)
 {
-  const struct dx_sweep what = {d->manager.config, manager_job,
-                                manager_expire,    &d->manager,
-                                cupsd_may_rerun,   &d->manager.cupsd};
-
-  if (dx_monotonic_ms() < d->sweep_ms)
+  if ((dx_monotonic_ms() < d->sweep_ms && !dx_sweep_is_active(&d->sweep)) ||
+      manager_is_loading(&d->manager)) /* a job would be in memory twice */
     return;
-  /* The first call only requests the list of jobs from cupsd. If cupsd does not
-   * respond, all records are kept. */
-  if (cupsd_may_rerun(&d->manager.cupsd, "", "") == DX_RERUN_UNKNOWN &&
-      ++d->sweep_tries <= SWEEP_TRIES) {
-    d->sweep_ms = dx_monotonic_ms() + SWEEP_ASK_MS;
-    return;
-  }
-  d->sweep_tries = 0;
-  d->sweep_ms = dx_monotonic_ms() + DX_SWEEP_GAP_MS;
-  dx_spool_sweep(&d->held.spool, &what);
+  d->sweep_ms = dx_monotonic_ms() + dx_spool_sweep(&d->held.spool, &d->sweep);
 }
 
 /* Performs one turn, and waits for the next event. */
@@ -346,8 +280,6 @@ static enum dx_code turn(struct daemon *d, struct dx_err *err)
   }
   fds[count++] = d->signal_fd;
   fds[count++] = control_fd(d->control);
-  if (d->watch_fd >= 0)
-    fds[count++] = d->watch_fd;
   if (d->status.fd >= 0)
     fds[count++] = d->status.fd;
   wait_ms = until_ms - dx_monotonic_ms();
@@ -360,27 +292,19 @@ static enum dx_code loop(struct daemon *d, struct dx_err *err)
 {
   struct signalfd_siginfo info;
   enum dx_code code = DX_OK;
-  bool is_new;
+  bool is_asked;
 
   (void)sd_notify(0, "READY=1");
   dx_log(DX_LOG_INFO, "ready");
   while (code == DX_OK) {
-    is_new = has_new_config(d);
+    is_asked = false;
     while (read(d->signal_fd, &info, sizeof(info)) == (ssize_t)sizeof(info))
       if (info.ssi_signo == SIGHUP)
-        is_new = true;
+        is_asked = true;
       else
         d->stop = true;
-    if (is_new && !d->stop)
-      reload(d);
-    /* If started on demand, docextractd exits when it is idle. */
-    if (d->started != DX_STARTED_DEMAND || control_clients(d->control) > 0 ||
-        (d->manager.config != NULL && manager_is_busy(&d->manager)))
-      d->idle_ms = 0;
-    else if (d->idle_ms == 0)
-      d->idle_ms = dx_monotonic_ms();
-    else if (dx_monotonic_ms() - d->idle_ms >= DX_IDLE_MS)
-      return DX_OK;
+    if (!d->stop && (is_asked || is_changed(d)))
+      reload(d, is_asked);
     if (d->stop || d->next != NULL)
       return DX_OK;
     if (d->manager.config != NULL) {
@@ -398,6 +322,7 @@ static void stop(struct daemon *d)
 {
   control_free(&d->control);
   status_stop(&d->status);
+  dx_sweep_stop(&d->sweep);
   manager_stop(&d->manager); /* frees the configuration */
   dx_http_free(&d->http);
 }
@@ -410,8 +335,10 @@ static enum dx_code run(struct daemon *d, struct dx_err *err)
   struct dx_config *config = NULL;
   struct dx_err ignored;
   bool can_be_read;
-  enum dx_code code = load_config(d, &config, err);
+  enum dx_code code;
 
+  files_begin(&d->files, d->config_path);
+  code = load_config(d, &config, err);
   if (code != DX_OK) {
     /* An invalid configuration usually still names the spool. Changing the file
      * would not fix a local failure. */
@@ -419,8 +346,10 @@ static enum dx_code run(struct daemon *d, struct dx_err *err)
         dx_class_of(code) != DX_CL_LOCAL &&
         dx_config_load(d->config_path, &config, &notes, &ignored) == DX_OK;
     dx_config_notes_release(&notes);
-    if (!can_be_read)
+    if (!can_be_read) {
+      files_release(&d->files);
       return code;
+    }
     d->wrong = *err;
     dx_advise(&d->wrong);
   }
@@ -431,21 +360,18 @@ static enum dx_code run(struct daemon *d, struct dx_err *err)
     stop(d);
     config = d->next;
     begin.held = d->held;
+    begin.files = d->files;
     *d = begin;
   } while (config != NULL);
   release(&d->held);
+  files_release(&d->files);
   return code;
 }
 
 static int run_daemon(const char *config_path)
 {
-  struct daemon d = {.config_path = config_path,
-                     .started = is_on_demand ? DX_STARTED_DEMAND
-                                : getenv("NOTIFY_SOCKET") != NULL
-                                    ? DX_STARTED_SERVICE
-                                    : DX_STARTED_HAND,
-                     .held = HELD_NONE,
-                     .status = STATUS_NONE};
+  struct daemon d = {
+      .config_path = config_path, .held = HELD_NONE, .status = STATUS_NONE};
   struct dx_err err = {0};
   struct rlimit limit;
   sigset_t set;
@@ -465,13 +391,11 @@ static int run_daemon(const char *config_path)
   (void)sigaddset(&set, SIGHUP);
   (void)sigprocmask(SIG_BLOCK, &set, NULL); /* cannot fail */
   d.signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-  d.watch_fd = watch_config(config_path);
   if (code == DX_OK && d.signal_fd < 0)
     code = dx_fail_sys(&err, errno, "catch", "signals");
   if (code == DX_OK)
     code = run(&d, &err);
   (void)sd_notify(0, "STOPPING=1");
-  (void)close(d.watch_fd);
   (void)close(d.signal_fd);
   if (code == DX_OK)
     return EX_OK;
@@ -481,12 +405,13 @@ static int run_daemon(const char *config_path)
 
 int main(int argc, char **argv)
 {
-  static const struct option longs[] = {{"verbose", no_argument, NULL, 'd'},
-                                        {"on-demand", no_argument, NULL, 'o'},
-                                        {"help", no_argument, NULL, 'h'},
-                                        {"version", no_argument, NULL, 'V'},
-                                        {NULL, 0, NULL, 0}};
-  const char *config_path = NULL;
+  static const struct option longs[] = {
+      {"verbose", no_argument, NULL, 'd'},
+      {STATUS_OPTION + 2, required_argument, NULL, 's'}, /* not for users */
+      {"help", no_argument, NULL, 'h'},
+      {"version", no_argument, NULL, 'V'},
+      {NULL, 0, NULL, 0}};
+  const char *config_path = NULL, *status_spool = NULL;
   int letter;
 
   while ((letter = getopt_long(argc, argv, "c:", longs, NULL)) != -1) {
@@ -494,16 +419,15 @@ int main(int argc, char **argv)
       config_path = optarg;
     } else if (letter == 'd') {
       is_verbose = true;
-    } else if (letter == 'o') {
-      is_on_demand = true;
+    } else if (letter == 's') {
+      status_spool = optarg;
     } else if (letter == 'h') {
-      printf("Usage: docextractd [-c FILE] [--verbose] [--on-demand]\n"
+      printf("Usage: docextractd [-c FILE] [--verbose]\n"
              "Sends print jobs to the service and fetches their results.\n\n"
-             "  -c FILE      use this configuration file\n"
-             "  --verbose    print every step to stderr\n"
-             "  --on-demand  log to syslog, and exit after ten idle minutes\n"
-             "  --help       print this help and exit\n"
-             "  --version    print the version and exit\n");
+             "  -c FILE    use this configuration file\n"
+             "  --verbose  print every step to stderr\n"
+             "  --help     print this help and exit\n"
+             "  --version  print the version and exit\n");
       return EX_OK;
     } else if (letter == 'V') {
       printf("docextractd %s (%s)\n", PACKAGE_VERSION, dx_http_version());
@@ -525,5 +449,7 @@ int main(int argc, char **argv)
   dx_log_to(print_line);
   if (config_path == NULL)
     config_path = dx_config_path();
+  if (status_spool != NULL)
+    status_main(status_spool, config_path);
   return run_daemon(config_path);
 }

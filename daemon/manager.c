@@ -4,6 +4,7 @@
  */
 #include "daemon/manager.h"
 
+#include <search.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,14 +21,67 @@
 
 /* ---- the list ---- */
 
+/* A key of a job in memory. */
+struct named {
+  char key[DX_KEY_BYTES]; /* first: compare_names() */
+  struct managed *managed;
+  SLIST_ENTRY(named) link;
+};
+
+static int compare_names(const void *a, const void *b)
+{
+  return strcmp(a, b);
+}
+
 struct managed *manager_find(struct manager *manager, const char *key)
 {
-  struct managed *managed;
+  struct named *const *at = tfind(key, &manager->by_key, compare_names);
 
-  LIST_FOREACH (managed, &manager->jobs, link)
-    if (dx_job_has_print(managed->job, key))
-      break;
-  return managed;
+  return at != NULL ? (*at)->managed : NULL;
+}
+
+static bool name_it(struct manager *manager, struct managed *managed,
+                    const char *key)
+{
+  struct named *named;
+
+  if (key[0] == '\0' || manager_find(manager, key) != NULL)
+    return true;
+  named = calloc(1, sizeof(*named));
+  if (named == NULL)
+    return false;
+  memcpy(named->key, key, sizeof(named->key));
+  named->managed = managed;
+  if (tsearch(named, &manager->by_key, compare_names) == NULL) {
+    free(named);
+    return false;
+  }
+  SLIST_INSERT_HEAD(&managed->names, named, link);
+  return true;
+}
+
+/* Makes the job known by all its keys. A job only gains keys. */
+static bool name_all(struct manager *manager, struct managed *managed)
+{
+  const struct dx_job *job = managed->job;
+  bool ok = name_it(manager, managed, job->key) &&
+            name_it(manager, managed, job->print.key);
+  size_t i;
+
+  for (i = 0; ok && i < job->other_count; i++)
+    ok = name_it(manager, managed, job->others[i].print.key);
+  return ok;
+}
+
+static void forget_names(struct manager *manager, struct managed *managed)
+{
+  struct named *named;
+
+  while ((named = SLIST_FIRST(&managed->names)) != NULL) {
+    SLIST_REMOVE_HEAD(&managed->names, link);
+    (void)tdelete(named->key, &manager->by_key, compare_names);
+    free(named);
+  }
 }
 
 struct dx_job *manager_job(void *ctx, const char *key)
@@ -37,9 +91,14 @@ struct dx_job *manager_job(void *ctx, const char *key)
   return managed != NULL ? managed->job : NULL;
 }
 
-bool manager_is_busy(const struct manager *manager)
+bool manager_needs_admin(const struct manager *manager)
 {
-  return !LIST_EMPTY(&manager->jobs);
+  const struct managed *managed;
+
+  LIST_FOREACH (managed, &manager->jobs, link)
+    if (dx_job_needs_admin(managed->job))
+      return true;
+  return false;
 }
 
 /* Schedules the loading of jobs that are not in memory. */
@@ -56,15 +115,21 @@ static struct managed *enlist(struct manager *manager, struct dx_job *job,
 {
   struct managed *managed = calloc(1, sizeof(*managed));
 
-  if (managed == NULL) {
+  if (managed != NULL) {
+    managed->job = job;
+    managed->is_new = !dx_job_is_final(job);
+  }
+  if (managed == NULL || !name_all(manager, managed)) {
+    if (managed != NULL)
+      forget_names(manager, managed);
+    free(managed);
     dx_job_free(&job);
     (void)dx_fail_nomem(err);
     load_later(manager);
     return NULL;
   }
-  managed->job = job;
-  managed->is_new = !dx_job_is_final(job);
   LIST_INSERT_HEAD(&manager->jobs, managed, link);
+  failures_remove(&manager->failures, job->key);
   return managed;
 }
 
@@ -77,12 +142,19 @@ void manager_drop(struct manager *manager, struct managed *managed)
     client->waits = client->waits == managed ? NULL : client->waits;
   }
   LIST_REMOVE(managed, link);
+  forget_names(manager, managed);
   /* NOLINTNEXTLINE(*-core.NullDereference): no client makes it NULL */
   if (dx_job_awaits_hook(managed->job)) /* it was not released */
     load_later(manager);
   cupsd_forget(&managed->question);
   dx_job_free(&managed->job);
   free(managed);
+}
+
+void manager_reload(struct manager *manager, struct managed *managed)
+{
+  manager_drop(manager, managed);
+  load_later(manager);
 }
 
 /* ---- the end of a job ---- */
@@ -96,16 +168,18 @@ static void manager_settle(struct manager *manager, struct managed *managed)
 
   if (dx_spool_settle(manager->spool, job, &err) == DX_OK)
     return;
-  dx_log(DX_LOG_WARNING, "job %s: %s: %s", job->key, dx_code_name(err.code),
-         err.text);
+  dx_job_log(DX_LOG_WARNING, job, "%s: %s", dx_code_name(err.code), err.text);
   load_later(manager);
 }
 
 /* Notifies the clients that wait for the job, when its documents are deleted:
- * a user may look for them. */
+ * a user may look for them. CUPS may hold the print job of a failed job. */
 static void manager_end(struct manager *manager, struct managed *managed)
 {
   manager_settle(manager, managed);
+  watch_add(&manager->watch, managed->job);
+  if (!failures_add(&manager->failures, managed->job))
+    load_later(manager);
   attend_over(manager, managed);
 }
 
@@ -119,11 +193,11 @@ static void on_ended(void *ctx, struct dx_job *job)
   for (i = 0; i < job->submission_count; i++)
     cases += job->submissions[i].case_count;
   if (dx_job_outcome(job, &err) == DX_OK)
-    dx_log(DX_LOG_INFO, "job %s: extracted %zu case%s", job->key, cases,
-           cases == 1 ? "" : "s");
+    dx_job_log(DX_LOG_INFO, job, "extracted %zu case%s", cases,
+               cases == 1 ? "" : "s");
   else
-    dx_log(DX_LOG_ERROR, "job %s: %s: %s; see: docextract jobs", job->key,
-           dx_code_name(err.code), err.text);
+    dx_job_log(DX_LOG_ERROR, job, "%s: %s; see: docextract jobs",
+               dx_code_name(err.code), err.text);
   manager_end(manager, managed);
 }
 
@@ -151,10 +225,13 @@ static void on_note(void *ctx, struct dx_job *job, const struct dx_note *note)
 static enum dx_permission on_may_send(void *ctx, struct dx_job *job)
 {
   const struct manager *manager = ctx;
+  struct managed *managed = manager_find(ctx, job->key);
 
-  if (!dx_spool_sync(manager->spool))
+  /* What has waited longest is not known before all are loaded. */
+  if (!dx_spool_sync(manager->spool) ||
+      (manager_is_loading(manager) && managed->attendant == NULL))
     return DX_MAY_WAIT;
-  return permit_ask(ctx, manager_find(ctx, job->key));
+  return permit_ask(ctx, managed);
 }
 
 /* ---- jobs for the engine ---- */
@@ -178,22 +255,24 @@ bool manager_drive(struct manager *manager, struct managed *managed)
     manager_drop(manager, managed);
     return true;
   }
+  watch_add(&manager->watch, managed->job);
   attend_reset(managed);
   if (dx_engine_add(manager->engine, managed->job, &err) == DX_OK)
     return true;
-  dx_log(DX_LOG_ERROR, "job %s: %s", job->key, err.text);
-  manager_drop(manager, managed);
-  load_later(manager);
+  dx_job_log(DX_LOG_ERROR, job, "%s", err.text);
+  manager_reload(manager, managed);
   return false;
 }
 
 enum dx_code manager_take(struct manager *manager, struct dx_job *job,
                           struct dx_err *err)
 {
+  bool is_copy = job->is_copy && dx_job_is_undecided(job);
   struct managed *managed = enlist(manager, job, err);
 
   if (managed == NULL)
     return err->code;
+  manager->copies += is_copy;
   attend_picked_up(manager, managed);
   return manager_drive(manager, managed) ? DX_OK : dx_fail_nomem(err);
 }
@@ -210,13 +289,16 @@ enum dx_code manager_borrow(struct manager *manager, const char *key,
   *ret_managed = managed;
   if (managed != NULL)
     code = dx_engine_remove(manager->engine, managed->job);
+  if (managed != NULL && code == DX_OK)
+    failures_remove(&manager->failures, managed->job->key);
   if (code == DX_E_BUSY)
     return dx_fail(err, DX_E_BUSY, 0,
                    "a call to the service is in progress for this job; try "
                    "again in a minute");
   if (managed != NULL)
     return code == DX_OK ? DX_OK
-                         : dx_fail(err, code, 0, "%s", managed->job->message);
+                         : dx_fail(err, code, 0, "%s",
+                                   dx_job_problem(managed->job)->text);
   code = dx_spool_load(manager->spool, key, &job, err);
   if (code != DX_OK)
     return code;
@@ -236,6 +318,10 @@ static enum dx_code merge(struct manager *manager, struct dx_job **receipt,
   if (code != DX_OK)
     return code;
   code = dx_job_merge(manager->spool, managed->job, receipt, err);
+  if (code == DX_OK && !name_all(manager, managed)) {
+    load_later(manager); /* it is merged, and loaded again */
+    code = dx_fail_nomem(err);
+  }
   if (code == DX_OK) {
     cupsd_forget(&managed->question); /* it may be about another print job */
     managed->is_new = !dx_job_is_final(managed->job);
@@ -273,11 +359,9 @@ enum dx_code manager_pick_up(struct manager *manager, const char *name,
   if (code == DX_E_NOT_FOUND)
     return code;
   if (code == DX_OK)
-    code = transfers_hold(&manager->transfers, receipt, err);
-  if (code == DX_OK)
     code = dx_spool_pick_up(manager->spool, receipt, err);
   if (code == DX_OK) {
-    dx_log(DX_LOG_DEBUG, "job %s: received", receipt->key);
+    dx_job_log(DX_LOG_DEBUG, receipt, "received");
     /* NOLINTNEXTLINE(*-unix.Malloc) */
     return manager_take(manager, receipt, err);
   }
@@ -341,36 +425,83 @@ void manager_pick_up_all(struct manager *manager, const char *others_of)
   free(names);
 }
 
-/* Loads the jobs that are not in memory. One that cannot be read is left to the
- * administrator: `docextract jobs` lists it. */
-static enum dx_code load_all(struct manager *manager, struct dx_err *err)
+/* One that cannot be read is left to the administrator: `docextract jobs` lists
+ * it. */
+static enum dx_code load_job(struct manager *manager, const char *key,
+                             struct dx_err *err)
 {
-  char *keys = dx_spool_names(manager->spool, DX_SPOOL_JOBS, err);
-  enum dx_code code = keys != NULL ? DX_OK : err->code;
-  char name[DX_RECEIPT_BYTES];
   struct dx_job *job = NULL;
+  enum dx_code code = dx_spool_load(manager->spool, key, &job, err);
+
+  if (code == DX_OK) {
+    dx_temp_sweep(job->dirfd, 0); /* of a docextractd that was killed */
+    code = manager_take(manager, job, err);
+  }
+  if (code != DX_OK && code != DX_E_DAMAGED)
+    dx_log(DX_LOG_ERROR, "job %s: %s: %s", key, dx_code_name(err->code),
+           err->text);
+  return code;
+}
+
+/* Begins to load the jobs that are not in memory. */
+static enum dx_code begin_loading(struct manager *manager, struct dx_err *err)
+{
+  manager->load_keys = dx_spool_names(manager->spool, DX_SPOOL_JOBS, err);
+  manager->load_at = manager->load_keys;
+  if (manager->load_keys == NULL)
+    return err->code;
+  manager->load_ms = INT64_MAX;
+  return DX_OK;
+}
+
+/* One line, because all jobs of a spool may be copies. */
+static void warn_of_copies(struct manager *manager)
+{
+  if (manager->copies > 0)
+    dx_log(DX_LOG_WARNING,
+           "%zu job%s restored from a backup, or copied, and may have been "
+           "sent since; nothing more is sent until a decision is made; to list "
+           "them: docextract jobs --state undecided; to send them: docextract "
+           "retry --all --state undecided; to cancel them: docextract cancel "
+           "--all --state undecided",
+           manager->copies, manager->copies == 1 ? " was" : "s were");
+  manager->copies = 0;
+}
+
+static void end_loading(struct manager *manager)
+{
+  free(manager->load_keys);
+  manager->load_keys = NULL;
+}
+
+/* Loads for one turn. The receipt of a job comes first: it may say that the job
+ * is not wanted any more. */
+static void load_some(struct manager *manager)
+{
+  int64_t until = dx_monotonic_ms() + DX_TURN_MS;
+  bool has_receipts = dx_spool_has_receipts(manager->spool);
+  enum dx_code code = DX_OK;
+  char name[DX_RECEIPT_BYTES];
+  struct dx_err err;
   const char *key;
 
-  manager->load_ms = INT64_MAX;
-  for (key = keys; key != NULL && *key != '\0' && code != DX_E_NOMEM;
-       key = dx_next_name(key)) {
+  while (*manager->load_at != '\0' && code != DX_E_NOMEM &&
+         dx_monotonic_ms() < until) {
+    key = manager->load_at;
+    manager->load_at = dx_next_name(key);
     if (manager_find(manager, key) != NULL)
       continue;
-    if (dx_spool_has_receipt(manager->spool, key, name)) {
+    if (has_receipts && dx_spool_has_receipt(manager->spool, key, name))
       load_later(manager); /* unless it is picked up before */
-      continue;
-    }
-    code = dx_spool_load(manager->spool, key, &job, err);
-    if (code == DX_OK) {
-      dx_temp_sweep(job->dirfd, 0); /* of a docextractd that was killed */
-      code = manager_take(manager, job, err);
-    }
-    if (code != DX_OK && code != DX_E_DAMAGED)
-      dx_log(DX_LOG_ERROR, "job %s: %s: %s", key, dx_code_name(err->code),
-             err->text);
+    else
+      code = load_job(manager, key, &err);
   }
-  free(keys);
-  return keys == NULL || code == DX_E_NOMEM ? code : DX_OK;
+  if (code == DX_E_NOMEM)
+    load_later(manager);
+  if (code == DX_E_NOMEM || *manager->load_at == '\0') {
+    end_loading(manager);
+    warn_of_copies(manager);
+  }
 }
 
 int64_t manager_turn(struct manager *manager)
@@ -382,13 +513,19 @@ int64_t manager_turn(struct manager *manager)
     manager->receipts_ms = now + DX_RECEIPTS_LOOK_MS;
     manager_pick_up_all(manager, NULL);
   }
-  if (now >= manager->load_ms && load_all(manager, &err) != DX_OK)
+  if (!manager_is_loading(manager) && now >= manager->load_ms &&
+      begin_loading(manager, &err) != DX_OK) {
     dx_log(DX_LOG_ERROR, "%s: %s", dx_code_name(err.code), err.text);
-  next = manager->receipts_ms < manager->load_ms ? manager->receipts_ms
-                                                 : manager->load_ms;
+    load_later(manager);
+  }
+  if (manager_is_loading(manager))
+    load_some(manager);
+  next = manager_is_loading(manager)               ? now
+         : manager->receipts_ms < manager->load_ms ? manager->receipts_ms
+                                                   : manager->load_ms;
   due = permit_turn(manager);
   next = due < next ? due : next;
-  due = transfers_turn(&manager->transfers);
+  due = watch_turn(&manager->watch);
   next = due < next ? due : next;
   due = attend_turn(manager);
   return due < next ? due : next;
@@ -398,17 +535,19 @@ void manager_expire(void *ctx, struct dx_job *job)
 {
   struct manager *manager = ctx;
   struct managed *managed = manager_find(manager, job->key);
+  char key[DX_KEY_BYTES]; /* the job may be freed */
   struct dx_err err;
 
   if (managed != NULL && managed->attendant != NULL)
     return;
-  dx_log(DX_LOG_WARNING,
-         "job %s: expired, its documents are removed; it was not finished "
-         "within KeepUnfinished",
-         job->key);
+  memcpy(key, job->key, sizeof(key));
+  dx_job_log(DX_LOG_WARNING, job,
+             "expired, its documents are removed; it was not finished "
+             "within KeepUnfinished");
   dx_job_end(job, DX_EV_EXPIRE);
   if (managed == NULL && manager_take(manager, job, &err) != DX_OK)
-    dx_log(DX_LOG_ERROR, "%s: %s", dx_code_name(err.code), err.text);
+    dx_log(DX_LOG_ERROR, "job %s: %s: %s", key, dx_code_name(err.code),
+           err.text);
   else if (managed != NULL && job->ended &&
            dx_engine_remove(manager->engine, job) == DX_OK)
     (void)manager_drive(manager, managed);
@@ -435,7 +574,7 @@ static bool on_canceled(void *ctx, const char *key)
     else if (dx_job_cancel_other_print(managed->job, key))
       code = dx_job_save(managed->job, &err);
     if (code != DX_OK)
-      dx_log(DX_LOG_WARNING, "job %s: %s", managed->job->key, err.text);
+      dx_job_log(DX_LOG_WARNING, managed->job, "%s", err.text);
   }
   (void)manager_drive(manager, managed);
   return code == DX_OK;
@@ -457,24 +596,26 @@ enum dx_code manager_start(struct manager *manager, struct dx_config *config,
   manager->engine = dx_engine_new(config, manager->spool, manager->http,
                                   &observer, manager->stop_fd);
   cupsd_start(&manager->cupsd, manager->http, config);
-  transfers_start(&manager->transfers, &manager->cupsd, config, manager->spool,
-                  on_canceled, manager);
+  watch_start(&manager->watch, &manager->cupsd, manager->spool, on_canceled,
+              manager);
   if (manager->engine == NULL)
     return dx_fail_nomem(err);
   manager_pick_up_all(manager, NULL); /* completes an interrupted merge first */
-  return load_all(manager, err);
+  return begin_loading(manager, err);
 }
 
 void manager_stop(struct manager *manager)
 {
   struct managed *managed, *next;
 
+  cupsd_stop(&manager->cupsd); /* before jobs are dropped: it asks nothing */
   dx_engine_free(&manager->engine);
   for (managed = LIST_FIRST(&manager->jobs); managed != NULL; managed = next) {
     next = LIST_NEXT(managed, link);
     manager_drop(manager, managed);
   }
-  transfers_stop(&manager->transfers);
-  cupsd_stop(&manager->cupsd);
+  end_loading(manager);
+  failures_release(&manager->failures);
+  watch_stop(&manager->watch);
   dx_config_free(&manager->config);
 }

@@ -24,9 +24,10 @@
 #include "daemon/control.h"
 #include "daemon/cupsd.h"
 #include "daemon/engine/engine.h"
+#include "daemon/failures.h"
 #include "daemon/service/http.h"
 #include "daemon/status.h"
-#include "daemon/transfers.h"
+#include "daemon/watch.h"
 #include "lib/config/config.h"
 #include "lib/spool/job.h"
 #include "lib/spool/spool.h"
@@ -34,6 +35,7 @@
 /* A job that is not over, or whose OnResult is pending. */
 struct managed {
   LIST_ENTRY(managed) link;
+  SLIST_HEAD(, named) names; /* its keys in manager->by_key */
   struct dx_job *job;
   struct client *attendant; /* NULL: none attends */
   bool is_new;              /* this run sends something */
@@ -43,7 +45,8 @@ struct managed {
   bool may_yes;             /* its answer, until it is used */
   struct question question; /* to cupsd */
   int64_t asked_ms;         /* answers of cupsd must be at least this new */
-  int64_t watch_ms; /* when to ask cupsd for the state of the print job */
+  bool waits;               /* the last answer permits nothing */
+  int64_t watch_ms; /* when to ask cupsd for the state of the print job again */
   int64_t watch_gap_ms;
 };
 
@@ -55,17 +58,23 @@ struct manager {
   struct status *status; /* borrowed */
   struct dx_engine *engine;
   struct cupsd cupsd;
-  struct transfers transfers;
+  struct watch watch;
   LIST_HEAD(, client) clients; /* that have sent a verb */
   LIST_HEAD(, managed) jobs;
+  void *by_key; /* the same, by the keys of all their print jobs: tsearch(3) */
+  struct failures failures;
   int64_t receipts_ms; /* when to scan received/ again */
   int64_t load_ms;     /* when to load jobs that are not in memory */
+  char *load_keys;     /* while that is in progress; NULL: it is not */
+  const char *load_at; /* the next one of them */
+  size_t copies;       /* undecided copies found since the last warning */
   int64_t alive_ms;    /* when to send `alive` again */
 };
 
 /* ---- manager.c ---- */
 
-/* Loads all jobs. Takes ownership of config, also on failure. */
+/* Jobs are loaded in the turns that follow, and until then, only those that
+ * clients attend are sent. Takes ownership of config, also on failure. */
 enum dx_code manager_start(struct manager *manager, struct dx_config *config,
                            struct dx_err *err) DX_MUST_USE;
 /* Cancels all calls immediately; the journals contain the progress. */
@@ -75,8 +84,14 @@ void manager_stop(struct manager *manager);
  * again, monotonic. */
 int64_t manager_turn(struct manager *manager);
 
-/* True while jobs are in progress: docextractd must not exit. */
-bool manager_is_busy(const struct manager *manager);
+/* True while not all jobs of the spool are in memory. */
+static inline bool manager_is_loading(const struct manager *manager)
+{
+  return manager->load_keys != NULL;
+}
+
+/* True if dx_job_needs_admin() is true of any job. */
+bool manager_needs_admin(const struct manager *manager);
 
 /* A job that is managed here; else NULL. ctx: the struct manager. */
 struct dx_job *manager_job(void *ctx, const char *key);
@@ -111,6 +126,9 @@ enum dx_code manager_borrow(struct manager *manager, const char *key,
 /* Removes a job that is not in the engine from the list, and releases it. If
  * its OnResult is pending, it is loaded again a little later. */
 void manager_drop(struct manager *manager, struct managed *managed);
+/* The same for a job that has changed only in part, in memory: its journal is
+ * loaded again a little later. */
+void manager_reload(struct manager *manager, struct managed *managed);
 
 /* Passes a job to the engine, or releases it if nothing is left to do. False
  * when out of memory, which is logged: the job is no longer managed, and loaded
@@ -130,7 +148,7 @@ void permit_reply(struct managed *managed, int64_t number, bool yes);
 /* Queries cupsd about jobs that are due. Returns when the next one is due. */
 int64_t permit_turn(struct manager *manager);
 /* Applies an answer of cupsd about a job: cancels the job if its print job was
- * canceled. */
+ * canceled; what was sent goes on if that was held. */
 void permit_learn(struct managed *managed, enum dx_answer answer);
 
 /* ---- attend.c ---- */
@@ -141,6 +159,8 @@ void permit_learn(struct managed *managed, enum dx_answer answer);
 void attend_refuse(struct client *client, const struct dx_err *err);
 void attend_end_with_outcome(struct client *client, const struct dx_job *job,
                              bool is_new);
+/* The configuration is invalid: the client waits until it is fixed. */
+void attend_tell_wrong(struct client *client, const struct dx_err *err);
 /* The failures of the queue; only its next print jobs can report them. */
 void attend_send_failures(struct client *client, const char *queue);
 /* Whether the client attends this run of the job. */

@@ -54,11 +54,27 @@ static void set_undecided(struct managed *managed, bool is_undecided)
   if (job->print.undecided == is_undecided)
     return;
   job->print.undecided = is_undecided;
-  dx_job_set_message(job, is_undecided ? DX_E_JOB : DX_OK,
+  dx_job_set_problem(job, is_undecided ? DX_E_JOB : DX_OK,
                      is_undecided ? undecided_text : "", 0);
   if (is_undecided)
-    dx_log(DX_LOG_WARNING, "job %s: %s", job->key, undecided_text);
+    dx_job_log(DX_LOG_WARNING, job, "%s", undecided_text);
   job->dirty = true;
+}
+
+/* What cupsd does not keep is in the journal before anything follows from it.
+ * Since when the print job is unclear need not be durable: every waiting job
+ * learns it when cupsd is away. */
+static void learn(struct dx_job *job, enum dx_answer answer, bool gone,
+                  int64_t now)
+{
+  const struct dx_print before = job->print, *print = &job->print;
+
+  if (!dx_print_learn(&job->print, answer, gone, now))
+    return;
+  job->behind = true;
+  if (print->final != before.final || print->decided != before.decided ||
+      print->known_later != before.known_later)
+    job->dirty = true;
 }
 
 /* backend: its current state. */
@@ -72,16 +88,34 @@ static enum dx_permission decide(struct managed *managed, enum dx_answer answer,
       .answer = answer, .cupsd_gone = gone, .now_ms = now};
   enum dx_permission permission;
 
-  if (dx_print_learn(&job->print, answer, gone, now))
-    job->dirty = true;
+  learn(job, answer, gone, now);
   facts.print = job->print;
   facts.print.backend = backend;
   permission = dx_permission(&facts);
+  managed->waits = permission == DX_MAY_WAIT || permission == DX_MAY_ASK;
   set_undecided(managed, permission == DX_MAY_ASK);
-  dx_log(DX_LOG_DEBUG, "job %s: cupsd: %s, backend: %s: %s", job->key,
-         dx_answer_word(answer), dx_backend_word(backend),
-         dx_permission_word(permission));
+  dx_job_log(DX_LOG_DEBUG, job, "cupsd: %s, backend: %s: %s",
+             dx_answer_word(answer), dx_backend_word(backend),
+             dx_permission_word(permission));
   return permission;
+}
+
+/* permit_turn() asks about its print job. */
+static bool is_watched(const struct managed *managed)
+{
+  const struct dx_print *print = &managed->job->print;
+
+  return !managed->job->ended && managed->attendant == NULL &&
+         print->backend != DX_BACKEND_NONE && print->final == DX_FINAL_NONE;
+}
+
+/* Asks less and less often. */
+static void ask_later(struct managed *managed)
+{
+  managed->watch_ms = dx_monotonic_ms() + managed->watch_gap_ms;
+  managed->watch_gap_ms *= 2;
+  if (managed->watch_gap_ms > DX_WATCH_MAX_MS)
+    managed->watch_gap_ms = DX_WATCH_MAX_MS;
 }
 
 /* The print job was canceled. True if a client has sent it more than once, and
@@ -90,12 +124,17 @@ static bool use_other(struct managed *managed)
 {
   if (!dx_job_next_print(managed->job))
     return false;
-  dx_log(DX_LOG_INFO,
-         "job %s: a print job of it was canceled, but print job %.20s was not",
-         managed->job->key, managed->job->cups_id);
+  dx_job_log(DX_LOG_INFO, managed->job,
+             "a print job of it was canceled, but print job %.20s was not",
+             managed->job->cups_id);
   cupsd_forget(&managed->question);
   attend_release(managed, DX_BACKEND_BROKEN);
   return true;
+}
+
+static bool cancels(enum dx_permission permission)
+{
+  return permission == DX_MAY_CANCEL || permission == DX_MAY_CANCEL_UNSENT;
 }
 
 enum dx_permission permit_ask(struct manager *manager, struct managed *managed)
@@ -106,6 +145,8 @@ enum dx_permission permit_ask(struct manager *manager, struct managed *managed)
   enum dx_answer answer = DX_ANSWER_NOT_ASKED;
   struct dx_permission_facts facts = {.print = job->print};
 
+  if (job->is_copy) /* neither a backend nor cupsd knows what was sent */
+    return DX_MAY_ASK;
   if (backend == DX_BACKEND_NONE)
     return DX_MAY_SEND;
   if (backend == DX_BACKEND_ATTENDS) {
@@ -121,6 +162,9 @@ enum dx_permission permit_ask(struct manager *manager, struct managed *managed)
   }
   facts.print.backend = backend;
   if (dx_permission_needs_answer(&facts)) {
+    if (managed->asked_ms == 0 && managed->waits &&
+        (is_watched(managed) || dx_monotonic_ms() < managed->watch_ms))
+      return DX_MAY_WAIT;
     if (managed->asked_ms == 0)
       managed->asked_ms = dx_monotonic_ms();
     if (!cupsd_answer(&manager->cupsd, job, &managed->question,
@@ -129,7 +173,9 @@ enum dx_permission permit_ask(struct manager *manager, struct managed *managed)
   }
   managed->asked_ms = 0;
   permission = decide(managed, answer, backend);
-  if (permission == DX_MAY_CANCEL && use_other(managed))
+  if (managed->waits)
+    ask_later(managed);
+  if (cancels(permission) && use_other(managed))
     return permit_ask(manager, managed);
   return job->dirty && permission == DX_MAY_SEND ? DX_MAY_WAIT : permission;
 }
@@ -139,24 +185,18 @@ void permit_learn(struct managed *managed, enum dx_answer answer)
   enum dx_permission permission =
       decide(managed, answer, managed->job->print.backend);
 
-  if (permission == DX_MAY_CANCEL && !use_other(managed)) {
-    dx_log(DX_LOG_INFO, "job %s: canceled with its print job",
-           managed->job->key);
-    dx_job_end(managed->job, DX_EV_CANCEL);
-    dx_job_set_message(managed->job, DX_OK, "", 0);
+  if (cancels(permission) && !use_other(managed)) {
+    dx_job_log(DX_LOG_INFO, managed->job, "canceled with its print job");
+    if (permission == DX_MAY_CANCEL)
+      dx_job_end(managed->job, DX_EV_CANCEL);
+    else
+      dx_job_cancel_unsent(managed->job, NULL);
+    dx_job_set_problem(managed->job, DX_OK, "", 0);
   }
   dx_engine_wake(managed->job);
 }
 
 /* ---- watching print jobs that no backend attends ---- */
-
-static bool is_watched(const struct managed *managed)
-{
-  const struct dx_print *print = &managed->job->print;
-
-  return !managed->job->ended && managed->attendant == NULL &&
-         print->backend != DX_BACKEND_NONE && print->final == DX_FINAL_NONE;
-}
 
 int64_t permit_turn(struct manager *manager)
 {
@@ -174,10 +214,7 @@ int64_t permit_turn(struct manager *manager)
     if (managed->watch_ms <= now &&
         cupsd_answer(&manager->cupsd, managed->job, &managed->question,
                      managed->watch_ms, &answer)) {
-      managed->watch_ms = now + managed->watch_gap_ms;
-      managed->watch_gap_ms *= 2;
-      if (managed->watch_gap_ms > DX_WATCH_MAX_MS)
-        managed->watch_gap_ms = DX_WATCH_MAX_MS;
+      ask_later(managed);
       permit_learn(managed, answer);
     }
     if (is_watched(managed)) {

@@ -1,7 +1,7 @@
 /*
- * status.c - creates the status socket, and keeps its server running: a child
- * process, which accepts connections, and starts a child process for each. That
- * one may block on its client, and exits with it.
+ * status.c - creates the status socket, and keeps its server running: a process
+ * of the same program, which accepts connections, and starts a child process
+ * for each. That one may block on its client, and exits with it.
  */
 #include "daemon/status.h"
 
@@ -16,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/sendfile.h>
@@ -53,12 +54,29 @@
 #define LISTEN_FD STDIN_FILENO
 #define PARENT_FD STDOUT_FILENO /* to docextractd */
 
+/* Whose jobs a client may see. Its process determines it, because the user
+ * database may not respond. */
+struct viewer {
+  bool sees_all;
+  char name[DX_USER_BYTES];
+};
+
+/* The end of a job, for processes that handle `watch`. With it comes a file
+ * with the lines for a viewer who sees all and for the user, in this order. */
+struct end {
+  char user[DX_USER_BYTES]; /* "": not known */
+  int64_t ended_at;
+  size_t all_bytes, user_bytes;
+};
+
 struct server {
   const char *config_path;
   struct dx_spool spool;
   struct {
-    int fd; /* to its process, which reads keys of ended jobs for `watch` */
+    int fd; /* to its process, which reads struct end for `watch` */
     uid_t uid;
+    bool watches; /* then `viewer` is known */
+    struct viewer viewer;
   } clients[DX_STATUS_CLIENTS_MAX];
   size_t count;
 };
@@ -67,9 +85,8 @@ struct server {
 struct session {
   struct server *server;
   int fd;      /* the connection */
-  int ends_fd; /* from the server: the key of each job that has ended */
-  bool sees_all;
-  char name[DX_USER_BYTES];
+  int ends_fd; /* from the server: a struct end of each job that has ended */
+  struct viewer viewer;
   int64_t since_ms;   /* jobs that have ended then or later; 0: all */
   int64_t max_age_ms; /* finished jobs that are older are not read */
 };
@@ -93,10 +110,9 @@ static void put_line(const struct session *session, char *text)
   free(text);
 }
 
-static bool may_see(const struct session *session, const struct dx_job *job)
+static bool may_see(const struct viewer *viewer, const char *user)
 {
-  return session->sees_all ||
-         (job->user != NULL && strcmp(job->user, session->name) == 0);
+  return viewer->sees_all || (user != NULL && strcmp(user, viewer->name) == 0);
 }
 
 static enum dx_code put_job(void *ctx, enum dx_spool_part part, const char *key)
@@ -111,8 +127,9 @@ static enum dx_code put_job(void *ctx, enum dx_spool_part part, const char *key)
   if ((age_ms > session->max_age_ms && age_ms != INT64_MAX) ||
       dx_spool_load(spool, key, &job, NULL) != DX_OK)
     return DX_OK;
-  if (may_see(session, job) && dx_job_ended_at(job) >= session->since_ms)
-    put_line(session, dx_status_job_line(job, session->sees_all));
+  if (may_see(&session->viewer, job->user) &&
+      dx_job_ended_at(job) >= session->since_ms)
+    put_line(session, dx_status_job_line(job, session->viewer.sees_all));
   dx_job_free(&job);
   return DX_OK;
 }
@@ -139,6 +156,43 @@ static enum dx_code put_jobs(struct session *session,
   return code;
 }
 
+/* Waits for the end of a job that the client may see, and sends its line, which
+ * the server has created once for all clients. False if there are no more. */
+static bool put_end(const struct session *session)
+{
+  struct end end;
+  union {
+    struct cmsghdr align;
+    char bytes[CMSG_SPACE(sizeof(int))];
+  } control;
+  struct iovec text = {&end, sizeof(end)};
+  struct msghdr message = {.msg_iov = &text,
+                           .msg_iovlen = 1,
+                           .msg_control = &control,
+                           .msg_controllen = sizeof(control)};
+  bool sees_all = session->viewer.sees_all;
+  const struct cmsghdr *part;
+  off_t from;
+  size_t len;
+  int fd;
+
+  if (recvmsg(session->ends_fd, &message, MSG_CMSG_CLOEXEC) !=
+      (ssize_t)sizeof(end))
+    return false;
+  part = CMSG_FIRSTHDR(&message);
+  if (part == NULL || part->cmsg_type != SCM_RIGHTS)
+    return false; /* no descriptors are left: it connects again */
+  memcpy(&fd, CMSG_DATA(part), sizeof(fd));
+  from = sees_all ? 0 : (off_t)end.all_bytes;
+  len = sees_all ? end.all_bytes : end.user_bytes;
+  if (may_see(&session->viewer, end.user) &&
+      end.ended_at >= session->since_ms &&
+      sendfile(session->fd, fd, &from, len) != (ssize_t)len)
+    _exit(1); /* as put() */
+  (void)close(fd);
+  return true;
+}
+
 /* Lists past ends, then new ends, until either side closes. Meanwhile new ends
  * wait in the socket. If it is full, the server shuts it down after its
  * contents; the client connects again, and gets the rest from the spool. */
@@ -149,18 +203,20 @@ static enum dx_code watch(struct session *session,
                          {.fd = session->ends_fd, .events = POLLIN}};
   int64_t since_ms = dx_parse_time(request->text);
   enum dx_code code = DX_OK;
-  char key[DX_KEY_BYTES];
 
   if (since_ms < 0 && request->text[0] != '\0')
     return not_a_request(err);
   session->since_ms = since_ms > 0 ? since_ms : 1;
   session->max_age_ms = dx_wall_ms() - since_ms + 1000;
+  /* From now on, the server sends only what the client may see. */
+  (void)send(session->ends_fd, &session->viewer, sizeof(session->viewer),
+             MSG_NOSIGNAL);
   if (since_ms >= 0)
     code = dx_spool_each(&session->server->spool, DX_SPOOL_JOBS, put_job,
                          session, err);
   while (code == DX_OK && poll(fds, 2, -1) > 0 && fds[0].revents == 0 &&
-         recv(session->ends_fd, key, sizeof(key), 0) == (ssize_t)sizeof(key))
-    code = put_job(session, DX_SPOOL_JOBS, key);
+         put_end(session))
+    ;
   return code;
 }
 
@@ -246,14 +302,14 @@ static enum dx_code put_result(struct session *session,
   if (!dx_is_key(key) || strchr(name, '/') != NULL)
     return not_a_request(err);
   code = dx_spool_load(&session->server->spool, key, &job, NULL);
-  if (code == DX_OK && may_see(session, job))
+  if (code == DX_OK && may_see(&session->viewer, job->user))
     sub = submission_of(job, name);
   /* The response does not show whether the job exists or belongs to another
    * user. */
   if (sub == NULL)
     return dx_fail(err, DX_E_JOB, 0, "result not found");
   code = open_result(session, sub, name, &fd, &st, err);
-  if (code != DX_OK && session->sees_all)
+  if (code != DX_OK && session->viewer.sees_all)
     return code;
   /* Names of files and directives are of no use to an ordinary user. */
   if (code != DX_OK)
@@ -279,7 +335,7 @@ static enum dx_code put_metrics(struct session *session,
   enum dx_code code;
 
   (void)request;
-  if (!session->sees_all)
+  if (!session->viewer.sees_all)
     return dx_fail(err, DX_E_ACCESS, 0,
                    "metrics are for administrators of docextract");
   code = dx_config_load(session->server->config_path, &config, NULL, err);
@@ -308,13 +364,13 @@ static enum dx_code identify(struct session *session, const struct ucred *peer,
   for (i = 0; i < len / sizeof(groups[0]); i++)
     is_in_group = is_in_group || groups[i] == getegid();
   /* The group counts only if docextract has its own. */
-  session->sees_all = peer->uid == 0 || peer->uid == geteuid() ||
-                      (is_in_group && dx_user() != NULL);
-  if (entry == NULL || strlen(entry->pw_name) >= sizeof(session->name))
-    return session->sees_all
+  session->viewer.sees_all = peer->uid == 0 || peer->uid == geteuid() ||
+                             (is_in_group && dx_user() != NULL);
+  if (entry == NULL || strlen(entry->pw_name) >= sizeof(session->viewer.name))
+    return session->viewer.sees_all
                ? DX_OK
                : dx_fail(err, DX_E_ACCESS, 0, "your user has no login name");
-  memcpy(session->name, entry->pw_name, strlen(entry->pw_name) + 1);
+  memcpy(session->viewer.name, entry->pw_name, strlen(entry->pw_name) + 1);
   return DX_OK;
 }
 
@@ -393,6 +449,7 @@ static enum dx_code admit(struct server *server, int fd, struct dx_err *err)
   if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
     return dx_fail_sys(err, errno, "start", "a process");
   server->clients[server->count].fd = pair[0];
+  server->clients[server->count].watches = false;
   server->clients[server->count++].uid = peer.uid;
   session.ends_fd = pair[1];
   pid = fork();
@@ -421,6 +478,84 @@ static void accept_client(struct server *server)
   (void)close(fd);
 }
 
+/* Creates the lines of a job, in a file without a name. -1 if it has failed. */
+static int make_lines(struct dx_job *job, struct end *ret_end)
+{
+  char *all = dx_status_job_line(job, true);
+  char *own = dx_status_job_line(job, false); /* overwrites the job */
+  int fd = all != NULL && own != NULL ? memfd_create("end", MFD_CLOEXEC) : -1;
+
+  if (fd >= 0) {
+    ret_end->all_bytes = strlen(all);
+    ret_end->user_bytes = strlen(own);
+    if (dx_fs_write_all(fd, all, ret_end->all_bytes, "lines", NULL) != DX_OK ||
+        dx_fs_write_all(fd, own, ret_end->user_bytes, "lines", NULL) != DX_OK) {
+      (void)close(fd);
+      fd = -1;
+    }
+  }
+  free(all);
+  free(own);
+  return fd;
+}
+
+static bool pass_end(int to, const struct end *end, int fd)
+{
+  union {
+    struct cmsghdr part;
+    char bytes[CMSG_SPACE(sizeof(int))];
+  } control = {.part = {.cmsg_len = CMSG_LEN(sizeof(int)),
+                        .cmsg_level = SOL_SOCKET,
+                        .cmsg_type = SCM_RIGHTS}};
+  struct iovec text = {(void *)(uintptr_t)end, sizeof(*end)};
+  const struct msghdr message = {.msg_iov = &text,
+                                 .msg_iovlen = 1,
+                                 .msg_control = &control,
+                                 .msg_controllen = sizeof(control)};
+
+  memcpy(CMSG_DATA(&control.part), &fd, sizeof(fd));
+  return sendmsg(to, &message, MSG_DONTWAIT | MSG_NOSIGNAL) >= 0;
+}
+
+/* Tells the processes of all clients that may see the job. One that cannot be
+ * told lists the end when its client connects again. */
+static void tell_end(struct server *server, const char *key)
+{
+  struct end end = {.user = ""};
+  struct dx_job *job = NULL;
+  size_t i;
+  int fd;
+
+  if (server->count == 0 ||
+      dx_spool_load(&server->spool, key, &job, NULL) != DX_OK)
+    return;
+  if (job->user != NULL && strlen(job->user) < sizeof(end.user))
+    memcpy(end.user, job->user, strlen(job->user) + 1);
+  end.ended_at = dx_job_ended_at(job);
+  fd = make_lines(job, &end);
+  for (i = 0; i < server->count; i++)
+    if ((!server->clients[i].watches ||
+         may_see(&server->clients[i].viewer, end.user)) &&
+        (fd < 0 || !pass_end(server->clients[i].fd, &end, fd)))
+      (void)shutdown(server->clients[i].fd, SHUT_WR);
+  if (fd >= 0)
+    (void)close(fd);
+  dx_job_free(&job);
+}
+
+/* Reads what the process of a client has sent: it watches, or has exited. */
+static void hear(struct server *server, size_t i)
+{
+  ssize_t n = recv(server->clients[i].fd, &server->clients[i].viewer,
+                   sizeof(server->clients[i].viewer), MSG_DONTWAIT);
+
+  server->clients[i].watches = n == (ssize_t)sizeof(struct viewer);
+  if (server->clients[i].watches)
+    return;
+  (void)close(server->clients[i].fd);
+  server->clients[i] = server->clients[--server->count];
+}
+
 #define OWN_FDS 2 /* before those of clients */
 
 /* Returns when docextractd has exited. */
@@ -434,22 +569,19 @@ static void status_serve(struct server *server)
   do {
     fds[0] = (struct pollfd){.fd = PARENT_FD, .events = POLLIN};
     fds[1] = (struct pollfd){.fd = LISTEN_FD, .events = POLLIN};
-    for (i = 0; i < server->count; i++) /* POLLHUP always */
-      fds[OWN_FDS + i] = (struct pollfd){.fd = server->clients[i].fd};
+    for (i = 0; i < server->count; i++)
+      fds[OWN_FDS + i] =
+          (struct pollfd){.fd = server->clients[i].fd, .events = POLLIN};
     if (poll(fds, (nfds_t)(OWN_FDS + server->count), -1) < 0)
       return;
     for (i = server->count; i-- > 0;)
-      if (fds[OWN_FDS + i].revents != 0) { /* its process has exited */
-        (void)close(server->clients[i].fd);
-        server->clients[i] = server->clients[--server->count];
-      }
+      if (fds[OWN_FDS + i].revents != 0)
+        hear(server, i);
     if (fds[1].revents != 0)
       accept_client(server);
     n = recv(PARENT_FD, key, sizeof(key), MSG_DONTWAIT);
-    for (i = 0; n > 0 && i < server->count; i++)
-      if (send(server->clients[i].fd, key, sizeof(key),
-               MSG_DONTWAIT | MSG_NOSIGNAL) < 0)
-        (void)shutdown(server->clients[i].fd, SHUT_WR);
+    if (n == (ssize_t)sizeof(key))
+      tell_end(server, key);
   } while (n > 0 || (n < 0 && (errno == EAGAIN || errno == EINTR)));
 }
 
@@ -482,13 +614,26 @@ static int make_socket(const char *path, struct dx_err *err)
 
 /* ---- starting it ---- */
 
-/* In the child. It ends with its parent, no signal is blocked, and it inherits
- * no lock, no connection to the service, and no file of a job. */
-static _Noreturn void begin_server(const struct dx_config *config,
-                                   int listen_fd, int parent_fd)
+void status_main(const char *spool_dir, const char *config_path)
 {
   static struct server server;
   struct dx_err err;
+
+  (void)prctl(PR_SET_NAME, "docextractd"); /* not "exe" */
+  server.config_path = config_path;
+  if (dx_spool_open(spool_dir, &server.spool, &err) == DX_OK)
+    status_serve(&server);
+  else
+    dx_log(DX_LOG_ERROR, "the status socket: %s: %s", dx_code_name(err.code),
+           err.text);
+  _exit(1);
+}
+
+/* In the child. It ends with its parent, no signal is blocked, and it inherits
+ * no lock, no connection to the service, no file of a job, and no memory, which
+ * has tokens. After an upgrade, the path of the program is another version. */
+static _Noreturn void begin_server(const struct status *status, int parent_fd)
+{
   sigset_t none;
 
   (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -497,15 +642,14 @@ static _Noreturn void begin_server(const struct dx_config *config,
   (void)sigemptyset(&none);
   (void)sigprocmask(SIG_SETMASK, &none, NULL);
   (void)setpriority(PRIO_PROCESS, 0, NICE);
-  (void)dup2(listen_fd, LISTEN_FD);
+  (void)dup2(status->listen_fd, LISTEN_FD);
   (void)dup2(parent_fd, PARENT_FD);
   (void)close_range(STDERR_FILENO + 1, ~0U, 0);
-  server.config_path = config->path;
-  if (dx_spool_open(config->spool_dir, &server.spool, &err) == DX_OK)
-    status_serve(&server);
-  else
-    dx_log(DX_LOG_ERROR, "the status socket: %s: %s", dx_code_name(err.code),
-           err.text);
+  (void)execl("/proc/self/exe", "docextractd", STATUS_OPTION,
+              status->config->spool_dir, "-c", status->config->path,
+              status->log_option, (char *)NULL);
+  dx_log(DX_LOG_ERROR, "the status socket: cannot run docextractd: %s",
+         strerror(errno));
   _exit(1);
 }
 
@@ -518,7 +662,7 @@ static void start_server(struct status *status)
                     ? fork()
                     : -1;
   if (status->pid == 0)
-    begin_server(status->config, status->listen_fd, pair[1]);
+    begin_server(status, pair[1]);
   if (status->pid < 0) {
     dx_log(DX_LOG_ERROR, "cannot serve the status socket: %s", strerror(errno));
     (void)close(pair[0]);
@@ -539,12 +683,14 @@ static void end_server(struct status *status)
 
 /* ---- the interface ---- */
 
-void status_start(struct status *status, const struct dx_config *config)
+void status_start(struct status *status, const struct dx_config *config,
+                  const char *log_option)
 {
   struct dx_err err;
 
   *status = (struct status)STATUS_NONE;
   status->config = config;
+  status->log_option = log_option;
   status->listen_fd = make_socket(config->status_socket, &err);
   if (status->listen_fd < 0)
     dx_log(DX_LOG_WARNING,

@@ -21,6 +21,7 @@
 
 struct status {
   const struct dx_config *config; /* borrowed */
+  const char *log_option;         /* of docextractd, for the server; or NULL */
   struct stat st;                 /* of the socket */
   int listen_fd;                  /* -1: no socket */
   int fd;           /* readable when the server has exited; -1: not running */
@@ -36,9 +37,20 @@ struct status {
  * that docextractd becomes, unless systemd has created it. */
 void status_make_dir(void);
 
+/*
+ * The server, in a process of its own: `docextractd STATUS_OPTION SPOOLDIR -c
+ * FILE [LOG_OPTION]`, which only status_check() runs, with the listening socket
+ * as stdin and a connection to docextractd as stdout. It is not a copy of
+ * docextractd, so it never has a token in its memory. Exits when docextractd
+ * has exited.
+ */
+#define STATUS_OPTION "--status-server"
+_Noreturn void status_main(const char *spool_dir, const char *config_path);
+
 /* Creates the socket, replacing one that was left behind. The configuration
- * must live until status_stop(). */
-void status_start(struct status *status, const struct dx_config *config);
+ * and the option must live until status_stop(). */
+void status_start(struct status *status, const struct dx_config *config,
+                  const char *log_option);
 
 /* Call it after the journal was written: tells the server if the job has ended
  * since it was loaded, or since the last call. */

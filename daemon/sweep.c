@@ -17,15 +17,9 @@
 #include "lib/base/policy.h"
 
 #define DX_SWEEP_JUMP_MS 86400000 /* more: clock jump, or host was off */
-#define DX_SWEEP_MS 2000          /* of one sweep, at most */
+#define DX_SWEEP_MS 2000          /* for links, at most */
 
 #define STAMP_NAME "swept"
-
-struct round {
-  struct dx_spool *spool;
-  const struct dx_sweep *sweep;
-  int64_t until_ms; /* monotonic */
-};
 
 static void log_failure(enum dx_code code, const struct dx_err *err)
 {
@@ -33,107 +27,148 @@ static void log_failure(enum dx_code code, const struct dx_err *err)
     dx_log(DX_LOG_WARNING, "%s: %s", dx_code_name(err->code), err->text);
 }
 
+/* The job may have been freed, or could not be read. */
+static void log_failure_of(const char *key, enum dx_code code,
+                           const struct dx_err *err)
+{
+  if (code != DX_OK && code != DX_E_NOT_FOUND)
+    dx_log(DX_LOG_WARNING, "job %s: %s: %s", key, dx_code_name(err->code),
+           err->text);
+}
+
 /* ---- one job ---- */
 
-/* Whether cupsd may run any of its print jobs again. With a uuid, it is one. */
-static enum dx_rerun rerun_of(const struct dx_sweep *sweep,
-                              const struct dx_job *job)
+/* Whether cupsd may run any of its print jobs again. With a uuid, it is one.
+ * ASKED: an answer is to come. */
+static enum dx_rerun rerun_of(struct dx_sweep *s, const struct dx_job *job)
 {
-  enum dx_rerun rerun = DX_RERUN_NO, other;
-  size_t i;
-
-  for (i = 0; rerun != DX_RERUN_MAY && i <= job->other_count; i++) {
-    const char *id = i == 0 ? job->cups_id : job->others[i - 1].cups_id;
+  for (; s->print <= job->other_count; s->print++) {
+    const struct dx_other_print *other =
+        s->print > 0 ? &job->others[s->print - 1] : NULL;
+    const char *id = other == NULL ? job->cups_id : other->cups_id;
+    enum dx_rerun its = DX_RERUN_UNKNOWN;
 
     if (id == NULL || job->uuid == NULL)
       continue;
-    other = sweep->rerun(sweep->rerun_ctx, id, job->uuid);
-    rerun = other != DX_RERUN_NO ? other : rerun;
+    if (!s->cupsd_is_silent)
+      its = s->rerun(s->rerun_ctx, id, job->uuid, job->user,
+                     other == NULL ? job->print.key : other->print.key);
+    if (its == DX_RERUN_ASKED)
+      return its;
+    s->cupsd_is_silent |= its == DX_RERUN_UNKNOWN;
+    if (its != DX_RERUN_NO)
+      s->its_rerun = its;
+    if (its == DX_RERUN_MAY)
+      break;
   }
-  return rerun;
+  return s->its_rerun;
 }
 
-static enum dx_retention retention_of(const struct dx_sweep *sweep,
-                                      const struct dx_job *job)
+static struct dx_retention_facts sweep_facts(const struct dx_sweep *s,
+                                             const struct dx_job *job)
 {
-  const struct dx_service *service =
-      dx_config_service(sweep->config, job->service);
-  struct dx_retention_facts facts = {
+  const struct dx_service *service = dx_config_service(s->config, job->service);
+
+  return (struct dx_retention_facts){
       .finished = dx_job_is_finished(job),
       .awaits_hook = dx_job_awaits_hook(job),
+      .is_kept_waiting = dx_job_is_kept_waiting(job),
       .idle_ms = dx_spool_idle_ms(job),
-      .keep_jobs_ms = sweep->config->keep_jobs_ms,
+      .keep_jobs_ms = s->config->keep_jobs_ms,
       .keep_unfinished_ms = service != NULL ? service->keep_unfinished_ms : 0,
       .rerun = DX_RERUN_UNKNOWN};
-
-  if (facts.finished && !facts.awaits_hook)
-    facts.rerun = rerun_of(sweep, job);
-  return dx_retention(&facts);
 }
 
-static void sweep_job(struct round *r, struct dx_job **job)
+/* False if an answer of cupsd is to come. */
+static bool sweep_job(struct dx_spool *spool, struct dx_sweep *s,
+                      const char *key, struct dx_job **job)
 {
+  struct dx_retention_facts facts = sweep_facts(s, *job);
   char name[DX_RECEIPT_BYTES];
   struct dx_err err;
 
-  switch (retention_of(r->sweep, *job)) {
+  if (facts.finished && !facts.awaits_hook &&
+      facts.idle_ms > facts.keep_jobs_ms)
+    facts.rerun = rerun_of(s, *job);
+  if (facts.rerun == DX_RERUN_ASKED)
+    return false;
+  switch (dx_retention(&facts)) {
   case DX_RETENTION_EXPIRE:
-    r->sweep->expire(r->sweep->ctx, *job);
+    s->expire(s->ctx, *job);
     *job = NULL;
-    return;
+    return true;
   case DX_RETENTION_CLEAN:
     if (dx_job_clean(*job))
-      log_failure(dx_job_save(*job, &err), &err);
+      log_failure_of(key, dx_job_save(*job, &err), &err);
     break;
   case DX_RETENTION_REMOVE:
     /* Without the job, the documents of its receipt would be sent again. */
-    if (dx_spool_has_receipt(r->spool, (*job)->key, name))
+    if (dx_spool_has_receipt(spool, (*job)->key, name))
       break;
-    log_failure(dx_spool_remove(r->spool, job, &err), &err);
-    return;
+    log_failure_of(key, dx_spool_remove(spool, job, &err), &err);
+    return true;
   case DX_RETENTION_KEEP:
     break;
   }
-  log_failure(dx_spool_settle(r->spool, *job, &err), &err);
+  log_failure_of(key, dx_spool_settle(spool, *job, &err), &err);
+  return true;
 }
 
-/* Sweeps jobs/, or finished/, until the time is over. Of finished/, reads only
- * the old jobs, because there may be many. */
-static void sweep_part(struct round *r, enum dx_spool_part part)
+/* Of finished/, reads only the old jobs, because there may be many. The job may
+ * change while an answer is to come: it is read again then. */
+static bool sweep_key(struct dx_spool *spool, struct dx_sweep *s,
+                      const char *key)
+{
+  struct dx_retention_facts facts;
+  struct dx_job *job = NULL, *held;
+  struct dx_err err;
+  enum dx_code code;
+  bool is_done = true;
+
+  if (s->part == DX_SPOOL_FINISHED &&
+      dx_spool_finished_ms(spool, key) <= s->config->keep_jobs_ms)
+    return true;
+  held = s->held(s->ctx, key);
+  if (held != NULL) {
+    facts = sweep_facts(s, held);
+    if (dx_retention(&facts) == DX_RETENTION_EXPIRE)
+      s->expire(s->ctx, held);
+    return true;
+  }
+  code = dx_spool_load(spool, key, &job, &err);
+  if (code != DX_E_DAMAGED) /* `docextract jobs` lists those */
+    log_failure_of(key, code, &err);
+  if (job != NULL)
+    is_done = sweep_job(spool, s, key, &job);
+  dx_job_free(&job);
+  return is_done;
+}
+
+/* ---- a sweep ---- */
+
+static void begin_part(struct dx_spool *spool, struct dx_sweep *s,
+                       enum dx_spool_part part)
 {
   struct dx_err err;
-  char *keys = dx_spool_names(r->spool, part, &err);
-  struct dx_job *job = NULL, *held;
-  enum dx_code code;
-  const char *key;
 
-  if (keys == NULL)
+  free(s->keys);
+  s->part = part;
+  s->keys = dx_spool_names(spool, part, &err);
+  if (s->keys == NULL)
     log_failure(err.code, &err);
-  for (key = keys;
-       keys != NULL && *key != '\0' && dx_monotonic_ms() <= r->until_ms;
-       key = dx_next_name(key)) {
-    if (part == DX_SPOOL_FINISHED &&
-        dx_spool_finished_ms(r->spool, key) <= r->sweep->config->keep_jobs_ms)
-      continue;
-    held = r->sweep->held(r->sweep->ctx, key);
-    if (held != NULL) {
-      if (retention_of(r->sweep, held) == DX_RETENTION_EXPIRE)
-        r->sweep->expire(r->sweep->ctx, held);
-      continue;
-    }
-    code = dx_spool_load(r->spool, key, &job, &err);
-    if (code != DX_E_DAMAGED) /* `docextract jobs` lists those */
-      log_failure(code, &err);
-    if (job != NULL)
-      sweep_job(r, &job);
-    dx_job_free(&job);
-  }
-  free(keys);
+  s->key = s->keys;
 }
 
-void dx_spool_sweep(struct dx_spool *spool, const struct dx_sweep *sweep)
+static void begin_key(struct dx_sweep *s, const char *key)
 {
-  struct round r = {.spool = spool, .sweep = sweep};
+  s->key = key;
+  s->print = 0;
+  s->its_rerun = DX_RERUN_NO;
+}
+
+/* What is swept at once. False if no jobs are to be swept now. */
+static bool begin_sweep(struct dx_spool *spool, struct dx_sweep *s)
+{
   int64_t age = INT64_MAX; /* milliseconds since the last sweep */
   struct stat st;
   size_t i;
@@ -142,7 +177,7 @@ void dx_spool_sweep(struct dx_spool *spool, const struct dx_sweep *sweep)
   if (fstatat(spool->dirfd, STAMP_NAME, &st, AT_SYMLINK_NOFOLLOW) == 0)
     age = dx_wall_ms() - (int64_t)st.st_mtim.tv_sec * 1000;
   if (age >= 0 && age < DX_SWEEP_GAP_MS)
-    return;
+    return false;
   fd = openat(spool->dirfd, STAMP_NAME,
               O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
   if (fd < 0 || futimens(fd, NULL) < 0)
@@ -153,17 +188,55 @@ void dx_spool_sweep(struct dx_spool *spool, const struct dx_sweep *sweep)
   dx_spool_sweep_incoming(spool);
   dx_temp_sweep(spool->dirfd, DX_TEMP_MIN_MS);
   /* In ResultsDir, only files that no consumer reads. */
-  for (i = 0; i < sweep->config->service_count; i++) {
-    fd = dx_fs_open_dir(AT_FDCWD, sweep->config->services[i].results_dir, NULL);
+  for (i = 0; i < s->config->service_count; i++) {
+    fd = dx_fs_open_dir(AT_FDCWD, s->config->services[i].results_dir, NULL);
     if (fd < 0)
       continue;
     dx_temp_sweep(fd, DX_TEMP_MIN_MS);
     (void)close(fd);
   }
-  if (age < 0 || age > DX_SWEEP_JUMP_MS)
-    return;
-  r.until_ms = dx_monotonic_ms() + DX_SWEEP_MS;
-  sweep_part(&r, DX_SPOOL_JOBS);
-  sweep_part(&r, DX_SPOOL_FINISHED);
-  dx_spool_sweep_aliases(spool, r.until_ms);
+  return age >= 0 && age <= DX_SWEEP_JUMP_MS;
+}
+
+bool dx_sweep_is_active(const struct dx_sweep *s)
+{
+  return s->key != NULL;
+}
+
+void dx_sweep_stop(struct dx_sweep *s)
+{
+  free(s->keys);
+  s->keys = NULL;
+  s->key = NULL;
+}
+
+int64_t dx_spool_sweep(struct dx_spool *spool, struct dx_sweep *s)
+{
+  int64_t until_ms = dx_monotonic_ms() + DX_TURN_MS;
+
+  if (!dx_sweep_is_active(s)) {
+    if (!begin_sweep(spool, s))
+      return DX_SWEEP_GAP_MS;
+    s->cupsd_is_silent = false;
+    begin_part(spool, s, DX_SPOOL_JOBS);
+    begin_key(s, s->key);
+  }
+  for (;;) {
+    if (s->key != NULL && *s->key != '\0') {
+      if (!sweep_key(spool, s, s->key))
+        return DX_ASK_AGAIN_MS;
+      begin_key(s, dx_next_name(s->key));
+      if (dx_monotonic_ms() > until_ms)
+        return 0;
+    } else if (s->part == DX_SPOOL_JOBS) {
+      begin_part(spool, s, DX_SPOOL_FINISHED);
+      begin_key(s, s->key);
+    } else {
+      break;
+    }
+  }
+  dx_sweep_stop(s);
+  dx_spool_sweep_aliases(spool, dx_monotonic_ms() + DX_SWEEP_MS);
+  dx_log(DX_LOG_DEBUG, "the spool is swept");
+  return DX_SWEEP_GAP_MS;
 }

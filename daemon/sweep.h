@@ -12,7 +12,11 @@
  * sweep was more than a day ago, only temporary files are swept, and jobs the
  * next time.
  *
- * Blocking: the disk, at most DX_SWEEP_MS. Failures are logged, not reported.
+ * cupsd is asked about each record that may be removed, so that a sweep takes
+ * several turns of the event loop.
+ *
+ * Blocking: the disk, for each turn at most DX_TURN_MS, and once DX_SWEEP_MS.
+ * Failures are logged, not reported.
  */
 #ifndef DX_SWEEP_H
 #define DX_SWEEP_H
@@ -29,12 +33,28 @@ struct dx_sweep {
    * memory. */
   void (*expire)(void *ctx, struct dx_job *job);
   void *ctx;
-  /* May cupsd run that print job again? */
-  enum dx_rerun (*rerun)(void *rerun_ctx, const char *cups_id,
-                         const char *uuid);
+  /* May cupsd run the print job with this key again? ASKED: call again later.
+   * user: NULL if it is not known. */
+  enum dx_rerun (*rerun)(void *rerun_ctx, const char *cups_id, const char *uuid,
+                         const char *user, const char *key);
   void *rerun_ctx;
+  /* Of a sweep in progress; zeros at first. */
+  enum dx_spool_part part;
+  char *keys;
+  const char *key; /* the next one, in keys; NULL: no sweep */
+  size_t print;    /* of this key: the next one that cupsd is asked about */
+  enum dx_rerun its_rerun; /* as far as it has answered */
+  bool cupsd_is_silent;
 };
 
-void dx_spool_sweep(struct dx_spool *spool, const struct dx_sweep *sweep);
+/* Sweeps, or continues. Returns when to call it again, in milliseconds: at once
+ * (0), after the next event, but at least then, or after DX_SWEEP_GAP_MS. */
+int64_t dx_spool_sweep(struct dx_spool *spool, struct dx_sweep *sweep);
+
+/* True between two calls of one sweep. */
+bool dx_sweep_is_active(const struct dx_sweep *sweep);
+
+/* Ends a sweep; accepts zeros. */
+void dx_sweep_stop(struct dx_sweep *sweep);
 
 #endif

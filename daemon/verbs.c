@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/base/log.h"
 #include "lib/spool/sentence.h"
 
 void verbs_refuse(struct client *client, const struct dx_err *err)
@@ -15,20 +16,6 @@ void verbs_refuse(struct client *client, const struct dx_err *err)
 }
 
 /* ---- backends and commands that attend ---- */
-
-/* Tries again at once if the administrator must fix something: that was noticed
- * while no backend was connected, after a restart, and is reported only to
- * one that is. */
-static void retry_if_stopped(struct manager *manager, struct managed *managed)
-{
-  enum dx_code code = managed->job->message_code;
-  enum dx_class cls = dx_class_of(code);
-  struct dx_err err;
-
-  if ((cls == DX_CL_CONFIG || cls == DX_CL_TOKEN || code == DX_E_DENIED) &&
-      manager_borrow(manager, managed->job->key, &managed, &err) == DX_OK)
-    (void)manager_drive(manager, managed);
-}
 
 /* No job of this run is in progress: it is over, or was superseded. */
 static void begin_without_receipt(struct client *client)
@@ -79,30 +66,37 @@ static void verb_attend(struct client *client, const char *key, const char *run)
     begin_without_receipt(client);
   } else {
     attend_picked_up(client->manager, managed);
-    retry_if_stopped(client->manager, managed);
   }
 }
 
-/* If a document was refused or has failed, the backend stays, so that CUPS
- * holds the print job: users notice that, but not an entry in the spool. */
+/* If a document was refused or has failed, CUPS holds the print job, while the
+ * others go on: users notice that, but not an entry in the spool. */
 static void verb_leave(struct client *client)
 {
   struct managed *managed = client->managed;
+  struct dx_print *print;
+  enum dx_backend before;
 
+  /* If all have ended, `end` follows. */
   if (managed == NULL || !dx_spool_sync(client->manager->spool) ||
-      managed->job->print.undecided ||
-      dx_job_count(managed->job, DX_ST_REFUSED) > 0 ||
-      dx_job_count(managed->job, DX_ST_FAILED) > 0)
+      managed->job->print.undecided || dx_job_is_final(managed->job))
     return;
-  managed->job->print.backend = DX_BACKEND_LEFT;
+  print = &managed->job->print;
+  before = print->backend;
+  print->backend =
+      dx_job_has_failed(managed->job) ? DX_BACKEND_HELD : DX_BACKEND_LEFT;
   if (!dx_engine_save(client->manager->engine, managed->job)) {
-    managed->job->print.backend = DX_BACKEND_ATTENDS;
+    print->backend = before;
     return; /* it asks again */
   }
-  attend_send_failures(client, managed->job->queue);
-  control_send(client, "left");
-  client->key[0] = '\0';
-  attend_release(managed, DX_BACKEND_LEFT);
+  if (print->backend == DX_BACKEND_HELD) {
+    attend_end_with_outcome(client, managed->job, true);
+  } else {
+    attend_send_failures(client, managed->job->queue);
+    control_send(client, "left");
+    client->key[0] = '\0';
+  }
+  attend_release(managed, print->backend);
 }
 
 static void verb_ended(struct client *client, const char *word)
@@ -155,6 +149,25 @@ static void tell_finished(struct client *client, const struct dx_job *job)
                  job->key, good, job->submission_count);
 }
 
+/* Nothing is left to cancel, unless OnResult has failed: then, this is an
+ * acknowledgment. */
+static enum dx_code cancel_finished(struct client *client, struct dx_job *job,
+                                    struct dx_err *err)
+{
+  enum dx_code code;
+
+  if (!dx_job_acknowledge_hooks(job)) {
+    tell_finished(client, job);
+    return DX_OK;
+  }
+  code = dx_job_save(job, err);
+  if (code != DX_OK)
+    return code;
+  dx_job_log(DX_LOG_INFO, job, "the failure of OnResult was acknowledged");
+  control_send(client, "done OnResult is not run again for job %s", job->key);
+  return DX_OK;
+}
+
 /* Moves a job to damaged/ if it is unreadable, so that the print job can run
  * again. */
 static enum dx_code verb_cancel(struct client *client, const char *key,
@@ -191,9 +204,9 @@ static enum dx_code verb_cancel(struct client *client, const char *key,
   if (code != DX_OK)
     return code;
   if (is_stored && dx_job_is_finished(managed->job)) {
-    tell_finished(client, managed->job);
+    code = cancel_finished(client, managed->job, err);
     (void)manager_drive(manager, managed); /* OnResult may be pending */
-    return DX_OK;
+    return code;
   }
   if (managed->attendant != NULL && managed->job->cups_id != NULL) {
     print_job_of(managed->job, print_job);
@@ -204,7 +217,7 @@ static enum dx_code verb_cancel(struct client *client, const char *key,
   }
   client->waits = managed;
   dx_job_end(managed->job, DX_EV_CANCEL);
-  dx_job_set_message(managed->job, DX_OK, "", 0);
+  dx_job_set_problem(managed->job, DX_OK, "", 0);
   if (is_stored) {
     attend_picked_up(manager, managed);
     return manager_drive(manager, managed) ? DX_OK : dx_fail_nomem(err);
@@ -215,7 +228,37 @@ static enum dx_code verb_cancel(struct client *client, const char *key,
 
 /* ---- retry ---- */
 
-/* Assigns a job to a renamed section; its sources do not move. */
+/* True for a submission whose source moves to another section. */
+static bool has_open_source(const struct dx_submission *sub)
+{
+  return sub->source_id != NULL && !dx_state_is_settled(sub->state);
+}
+
+/* Whether all of a job can be assigned to a section: its sources do not move to
+ * another BaseURL. */
+static enum dx_code may_move(const struct manager *manager,
+                             const struct dx_job *job, const char *name,
+                             struct dx_err *err)
+{
+  const struct dx_service *service = dx_config_service(manager->config, name);
+  size_t i;
+
+  if (service == NULL)
+    return dx_fail(err, DX_E_CONFIG, 0,
+                   "service '%s' is not in '%s'; add a section <Service %s>",
+                   name, manager->config->path, name);
+  for (i = 0; i < job->submission_count; i++)
+    if (has_open_source(&job->submissions[i]) &&
+        strcmp(job->submissions[i].base_url, service->base_url) != 0)
+      return dx_fail(err, DX_E_CONFIG, 0,
+                     "a document of the job was sent to another BaseURL than "
+                     "that of section '%s'; cancel the job with: docextract "
+                     "cancel %s",
+                     name, job->key);
+  return DX_OK;
+}
+
+/* Assigns a job to a renamed section. */
 static enum dx_code move_section(struct manager *manager, struct dx_job *job,
                                  const char *name, struct dx_err *err)
 {
@@ -223,24 +266,11 @@ static enum dx_code move_section(struct manager *manager, struct dx_job *job,
   enum dx_code code = DX_OK;
   size_t i;
 
-  if (service == NULL)
-    return dx_fail(err, DX_E_CONFIG, 0,
-                   "service '%s' is not in '%s'; add a section <Service %s>",
-                   name, manager->config->path, name);
-  for (i = 0; code == DX_OK && i < job->submission_count; i++) {
-    struct dx_submission *sub = &job->submissions[i];
-
-    if (sub->source_id == NULL || dx_state_is_settled(sub->state))
-      continue;
-    if (strcmp(sub->base_url, service->base_url) != 0)
-      return dx_fail(err, DX_E_CONFIG, 0,
-                     "a document of the job was sent to another BaseURL than "
-                     "that of section '%s'; cancel the job with: docextract "
-                     "cancel %s",
-                     name, job->key);
-    code =
-        dx_submission_set_place(sub, name, service->base_url, sub->key_id, err);
-  }
+  for (i = 0; code == DX_OK && i < job->submission_count; i++)
+    if (has_open_source(&job->submissions[i]))
+      code =
+          dx_submission_set_place(&job->submissions[i], name, service->base_url,
+                                  job->submissions[i].key_id, err);
   if (code == DX_OK)
     code = dx_job_set_service(job, name, service->base_url, err);
   /* A print job that is sent again to a queue of that section is found. */
@@ -252,14 +282,16 @@ static enum dx_code move_section(struct manager *manager, struct dx_job *job,
 /* The administrator has decided to send what waits. */
 static void retry_decide(struct dx_job *job)
 {
+  job->is_copy = false;
   job->print.decided = job->print.backend != DX_BACKEND_NONE;
   job->print.undecided = false;
-  dx_job_set_message(job, DX_OK, "", 0);
+  dx_job_set_problem(job, DX_OK, "", 0);
   job->dirty = true;
 }
 
 /* Restarts failed submissions if their documents are still stored, or queries
- * their status if it is uncertain. */
+ * their status if it is uncertain. After a failure, the caller must not use the
+ * job, which may have changed in part. */
 static enum dx_code restart(struct client *client, struct dx_job *job,
                             const char *section, struct dx_err *err)
 {
@@ -267,15 +299,27 @@ static enum dx_code restart(struct client *client, struct dx_job *job,
   char name[64];
   size_t i;
 
+  print_job_of(job, name);
   if (section[0] != '\0')
     code = move_section(client->manager, job, section, err);
   for (i = 0; code == DX_OK && i < job->submission_count; i++) {
     struct dx_submission *sub = &job->submissions[i];
 
+    /* The service no longer has it, or does not process it: it is registered
+     * again if two more checks find that it certainly will not. */
+    if (dx_state_is_sent(sub->state) && sub->state != DX_ST_EXTRACTED &&
+        !sub->problem.is_of_storage &&
+        (sub->problem.code == DX_E_GONE || sub->problem.code == DX_E_OVERDUE))
+      dx_submission_end(sub, DX_EV_FAIL, sub->problem.code, "retried");
     if (sub->state != DX_ST_FAILED && sub->state != DX_ST_REFUSED)
       continue;
     if (dx_submission_is_here(sub) || dx_submission_needs_verify(sub))
       code = dx_submission_retry(sub, err);
+    else if (job->print.backend == DX_BACKEND_HELD) /* CUPS still has it */
+      control_send(client,
+                   "warn document %zu is sent again when print job %s is "
+                   "released: %s",
+                   sub->files[0].document + 1, name, sub->reason);
     else
       control_send(client,
                    "warn document %zu is no longer in the spool and must be "
@@ -284,12 +328,13 @@ static enum dx_code restart(struct client *client, struct dx_job *job,
   }
   if (code != DX_OK)
     return code;
+  if (dx_job_is_final(job) && dx_job_awaits_hook(job))
+    return DX_OK; /* OnResult is run */
   if (dx_job_is_final(job)) {
     if (job->print.backend == DX_BACKEND_NONE ||
         job->print.backend == DX_BACKEND_LEFT)
       return dx_fail(err, DX_E_JOB, 0, "nothing in job %s can be retried",
                      job->key);
-    print_job_of(job, name); /* CUPS still has the documents */
     return dx_fail(err, DX_E_JOB, 0,
                    "this is print job %s; if CUPS holds it: lp -i %s -H "
                    "resume; if its queue is stopped: cupsenable %.40s",
@@ -299,9 +344,17 @@ static enum dx_code restart(struct client *client, struct dx_job *job,
   return DX_OK;
 }
 
+/* OnResult is run at once if it is pending: the engine gets the job again. */
 static enum dx_code retry_finished(struct client *client,
                                    const struct dx_job *job, struct dx_err *err)
 {
+  if (dx_job_awaits_hook(job)) {
+    control_send(client,
+                 "done Running OnResult again for job %s; check with: "
+                 "docextract jobs",
+                 job->key);
+    return DX_OK;
+  }
   if (dx_job_outcome(job, NULL) != DX_OK)
     return dx_fail(err, DX_E_JOB, 0, "nothing in job %s can be retried",
                    job->key);
@@ -323,17 +376,27 @@ static enum dx_code verb_retry(struct client *client, const char *key,
   if (code == DX_E_BUSY && section[0] == '\0' && managed->attendant == NULL &&
       managed->job->print.backend != DX_BACKEND_NONE) {
     retry_decide(managed->job); /* a call for another document may take long */
+    dx_engine_hurry(manager->engine, managed->job);
     dx_engine_wake(managed->job);
     control_send(client, "done Retrying job %s; check with: docextract jobs",
                  key);
     return DX_OK;
   }
   if (code == DX_E_BUSY && section[0] == '\0') {
-    control_send(client, "line docextractd is processing job %s; nothing to do",
+    bool has_problem = dx_job_problem(managed->job)->text[0] != '\0';
+
+    /* Its backend attends, or it was submitted: a decision only for a copy. */
+    if (managed->job->is_copy) {
+      retry_decide(managed->job);
+      dx_engine_tell(manager->engine, managed->job);
+      dx_engine_wake(managed->job);
+    }
+    dx_engine_hurry(manager->engine, managed->job);
+    control_send(client,
+                 has_problem
+                     ? "done Retrying job %s; check with: docextract jobs"
+                     : "done docextractd is processing job %s; nothing to do",
                  key);
-    if (managed->job->message[0] != '\0')
-      control_send(client, "line Its message: %s", managed->job->message);
-    control_send(client, "done ");
     return DX_OK;
   }
   if (code != DX_OK)
@@ -343,16 +406,31 @@ static enum dx_code verb_retry(struct client *client, const char *key,
     (void)manager_drive(manager, managed);
     return code;
   }
+  if (section[0] != '\0')
+    code = may_move(manager, managed->job, section, err);
+  if (code != DX_OK) { /* nothing has changed */
+    if (is_stored)
+      manager_drop(manager, managed);
+    else
+      (void)manager_drive(manager, managed);
+    return code;
+  }
   code = restart(client, managed->job, section, err);
-  managed->is_new = managed->is_new || code == DX_OK;
+  managed->is_new =
+      managed->is_new || (code == DX_OK && !dx_job_is_final(managed->job));
   if (code == DX_OK && is_stored)
     code = dx_job_save(managed->job, err);
   if (code == DX_OK && is_stored)
     attend_picked_up(manager, managed);
   if (code != DX_OK && is_stored)
     manager_drop(manager, managed);
-  else if (!manager_drive(manager, managed) && code == DX_OK)
+  else if (code != DX_OK)
+    manager_reload(manager, managed);
+  else if (!manager_drive(manager, managed))
     code = dx_fail_nomem(err);
+  managed = manager_find(manager, key);
+  if (code == DX_OK && managed != NULL)
+    dx_engine_hurry(manager->engine, managed->job);
   if (code == DX_OK)
     control_send(client, "done Retrying job %s; check with: docextract jobs",
                  key);
@@ -388,17 +466,39 @@ static enum dx_code verb_purge(struct client *client, const char *key,
   return code;
 }
 
+/* Acknowledges a failed job. */
+static enum dx_code see(struct manager *manager, const char *key,
+                        struct dx_err *err)
+{
+  struct dx_job *managed = manager_job(manager, key), *job = managed;
+  enum dx_code code =
+      managed == NULL ? dx_spool_load(manager->spool, key, &job, err) : DX_OK;
+
+  if (code == DX_OK) {
+    job->seen = true;
+    code = dx_job_save(job, err);
+  }
+  if (managed == NULL)
+    dx_job_free(&job);
+  return code;
+}
+
 static enum dx_code verb_seen(struct client *client, struct dx_err *err)
 {
   struct manager *manager = client->manager;
-  const struct managed *managed;
+  char key[DX_KEY_BYTES];
   size_t count = 0;
-  enum dx_code code;
+  enum dx_code code = DX_OK;
 
-  LIST_FOREACH (managed, &manager->jobs, link)
-    managed->job->seen |= dx_job_is_unseen_failure(managed->job);
-  code = dx_spool_count_failures(manager->spool, NULL, true, &count, err);
-  count += transfers_acknowledge(&manager->transfers);
+  while (code == DX_OK && failures_first(&manager->failures, key)) {
+    code = see(manager, key, err);
+    if (code == DX_E_NOT_FOUND || code == DX_E_DAMAGED)
+      code = DX_OK; /* it was removed, or cannot be read */
+    else if (code == DX_OK)
+      count++;
+    if (code == DX_OK)
+      failures_remove(&manager->failures, key);
+  }
   if (code == DX_OK)
     control_send(client, "done Acknowledged %zu failed job%s", count,
                  count == 1 ? "" : "s");
@@ -470,7 +570,7 @@ void verbs_message(struct manager *manager, struct client *client,
   case DX_VERB_SEEN:
     code = verb_seen(client, &err);
     break;
-  default: /* main.c handles YIELD */
+  default:
     break;
   }
   if (code != DX_OK)

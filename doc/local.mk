@@ -8,6 +8,7 @@ nodist_man_MANS = doc/docextract.conf.5
 bashcompletiondir = $(datadir)/bash-completion/completions
 dist_bashcompletion_DATA = doc/completion/docextract
 dist_pkgdata_DATA += doc/docextract.conf doc/manifest.schema.json
+dist_pkgdata_SCRIPTS = packaging/new-config
 examplesdir = $(pkgdatadir)/examples
 dist_examples_SCRIPTS = doc/examples/consume.py doc/examples/consume.sh \
 	doc/examples/metrics.sh

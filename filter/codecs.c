@@ -26,6 +26,9 @@ static enum dx_reason codecs_reason(const char *why, const char **ret_why)
 
 #define CCITT_COLUMNS_MAX 1000000
 #define CCITT_CODE_BITS 13 /* the longest */
+#define CCITT_RTC_EOLS 6   /* at the end of a page of group 3 */
+#define CCITT_BAD_ROWS 2   /* one after the other, and one in */
+#define CCITT_ROWS_PER_BAD 100
 
 /* The codes of the runs 0 to 63, 64, 128, ... 2560, with a 1 before each. */
 /* clang-format off */
@@ -160,15 +163,97 @@ static bool ccitt_skip_eol(struct ccitt *c)
   return false;
 }
 
+/* What has been read of an image. */
+struct ccitt_rows {
+  const struct ccitt_parms *parms;
+  bool has_eols;  /* before the first row */
+  bool is_broken; /* no row to which the next one can refer */
+  uint32_t y, bad, bad_at_once;
+};
+
+/* Returns why the image is damaged, or NULL if one more row may be bad. */
+static const char *ccitt_count_bad(struct ccitt_rows *r)
+{
+  r->bad++;
+  r->bad_at_once++;
+  return r->has_eols && r->parms->k >= 0 && r->bad_at_once <= CCITT_BAD_ROWS &&
+                 r->bad <= r->parms->rows / CCITT_ROWS_PER_BAD
+             ? NULL
+             : is_invalid;
+}
+
+/* A row, from `at` on, that a transmission error has changed. Group 3 goes on
+ * behind the next EOL, of which a wrong code may have taken bits; if rows refer
+ * to the one above, with the next of one dimension. */
+static const char *ccitt_skip_bad(struct ccitt *c, struct ccitt_rows *r,
+                                  uint64_t at)
+{
+  c->at = at;
+  while (c->at < c->end && ccitt_peek(c, 12) != 1)
+    c->at++;
+  r->is_broken = true;
+  return c->at + CCITT_CODE_BITS > c->end ? ends_early : ccitt_count_bad(r);
+}
+
+/* At the code that ends a page. A fax may have counted its EOLs as rows; two
+ * bad rows may have become one. */
+static const char *ccitt_end(const struct ccitt_rows *r)
+{
+  uint32_t left = r->parms->rows - r->y;
+
+  return r->parms->k >= 0 && r->has_eols &&
+                 left <= (r->bad == 0 ? CCITT_RTC_EOLS : CCITT_BAD_ROWS)
+             ? NULL
+             : ends_early;
+}
+
+/* Returns why the image is damaged, or NULL. */
+static const char *ccitt_next_row(struct ccitt *c, struct ccitt_rows *r,
+                                  bool *ret_ended)
+{
+  const struct ccitt_parms *p = r->parms;
+  uint32_t *swap;
+  uint64_t begin;
+  bool is_1d;
+  int eols = 0;
+
+  /* Fill bits and a long run can look like an EOL. */
+  if (p->byte_align && !r->has_eols)
+    c->at = (c->at + 7) & ~7ULL;
+  while (eols < 2 && ccitt_skip_eol(c))
+    eols++;
+  is_1d = p->k == 0 || (p->k > 0 && ccitt_peek(c, 1) == 1);
+  c->at += p->k > 0;
+  *ret_ended = eols == 2 || (eols == 1 && p->k > 0 && ccitt_peek(c, 12) == 1);
+  if (*ret_ended)
+    return ccitt_end(r);
+  begin = c->at;
+  if (r->is_broken && !is_1d)
+    return ccitt_skip_bad(c, r, begin);
+  if (!ccitt_row(c, is_1d) || c->at > c->end) {
+    if (c->at + CCITT_CODE_BITS > c->end)
+      return ends_early;
+    return p->k < 0 ? is_invalid : ccitt_skip_bad(c, r, begin);
+  }
+  r->is_broken = false;
+  swap = c->above;
+  c->above = c->row;
+  c->row = swap;
+  if (p->needs_eols && r->has_eols && eols == 0)
+    return ccitt_count_bad(r);
+  r->bad_at_once = 0;
+  return NULL;
+}
+
 enum dx_reason codecs_ccitt(const unsigned char *bytes, size_t len,
-                            const struct ccitt_parms *p, const char **ret_why)
+                            const struct ccitt_parms *p, uint32_t *ret_bad,
+                            const char **ret_why)
 {
   size_t changes = (size_t)p->columns + 6;
+  struct ccitt_rows r = {.parms = p};
   const char *why = NULL;
-  bool has_eols, is_1d;
-  uint32_t y, *swap;
+  bool ended = false;
   struct ccitt *c;
-  int eols;
 
   if (p->columns == 0 || p->columns > CCITT_COLUMNS_MAX)
     return DX_REASON_TOO_COMPLEX;
@@ -183,25 +268,12 @@ enum dx_reason codecs_ccitt(const unsigned char *bytes, size_t len,
   c->rows[0] = c->rows[1] = c->rows[2] = p->columns; /* all white */
   ccitt_make_table(c->runs[0], ccitt_codes[0]);
   ccitt_make_table(c->runs[1], ccitt_codes[1]);
-  has_eols = ccitt_skip_eol(c);
+  r.has_eols = ccitt_skip_eol(c);
   c->at = 0;
-  for (y = 0; y < p->rows && why == NULL; y++) {
-    /* Fill bits and a long run can look like an EOL. */
-    if (p->byte_align && !has_eols)
-      c->at = (c->at + 7) & ~7ULL;
-    for (eols = 0; eols < 2 && ccitt_skip_eol(c);)
-      eols++;
-    is_1d = p->k == 0 || (p->k > 0 && ccitt_peek(c, 1) == 1);
-    c->at += p->k > 0;
-    if (eols == 2) /* EOFB, RTC */
-      why = ends_early;
-    else if (!ccitt_row(c, is_1d) || c->at > c->end)
-      why = c->at + CCITT_CODE_BITS > c->end ? ends_early : is_invalid;
-    swap = c->above;
-    c->above = c->row;
-    c->row = swap;
-  }
+  for (; r.y < p->rows && why == NULL && !ended; r.y++)
+    why = ccitt_next_row(c, &r, &ended);
   free(c);
+  *ret_bad = r.bad;
   return codecs_reason(why, ret_why);
 }
 
@@ -255,12 +327,14 @@ static void codecs_find(struct codecs_input *in, const void *mark, size_t len)
 
 #define JBIG2_PAGE 48
 #define JBIG2_END_OF_STRIPE 50
+#define JBIG2_END_OF_FILE 51
 #define JBIG2_LAST_TYPE 62
 #define JBIG2_UNKNOWN 0xFFFFFFFF /* height or length */
 #define JBIG2_SEGMENT_MIN 11     /* bytes */
 
 struct jbig2 {
-  bool has_region;
+  bool has_page, has_region;
+  bool has_more; /* than a page and its end */
   uint32_t width, height;
   uint64_t stripes;         /* rows */
   unsigned char seen[8192]; /* a bit for each segment number below 65536 */
@@ -298,12 +372,14 @@ static void jbig2_segment(struct jbig2 *j, struct codecs_input *in)
   }
   data.end = in->at;
   if (type == JBIG2_PAGE) {
+    j->has_page = true;
     j->width = codecs_number(&data, 4);
     j->height = codecs_number(&data, 4);
   } else if (type == JBIG2_END_OF_STRIPE) {
     j->stripes = codecs_number(&data, 4) + 1ULL;
   }
   codecs_expect(in, type <= JBIG2_LAST_TYPE && data.why == NULL, is_invalid);
+  j->has_more |= type < JBIG2_PAGE || type > JBIG2_END_OF_FILE;
   j->has_region = j->has_region || (immediate >> type & 1) != 0;
   if (number < 65536)
     j->seen[number / 8] |= (unsigned char)(1 << number % 8);
@@ -332,11 +408,13 @@ enum dx_reason codecs_jbig2(const unsigned char *bytes, size_t len,
   if (globals != NULL) {
     in.end += globals_len;
     jbig2_walk(&j, &in);
+    j.has_more = false;
   }
   in.at = bytes;
   in.end = bytes + len;
   jbig2_walk(&j, &in);
-  codecs_expect(&in, j.has_region, ends_early);
+  /* A page without regions is blank, unless it defines symbols for some. */
+  codecs_expect(&in, j.has_region || (j.has_page && !j.has_more), ends_early);
   codecs_expect(&in,
                 j.width >= width &&
                     (j.height == JBIG2_UNKNOWN ? j.stripes : j.height) >=
@@ -437,9 +515,10 @@ static uint32_t jpx_skip(struct codecs_input *in)
   return marker;
 }
 
-/* `part` is at an SOT marker, of a tile-part that is complete. */
+/* `part` is at an SOT marker, of a tile-part that is complete. A known encoder
+ * specifies one part too few in each tile: then sets *one_more. */
 static bool jpx_count_part(struct codecs_input part, struct jpx_tile *tiles,
-                           uint64_t count)
+                           uint64_t count, bool *one_more)
 {
   uint32_t tile, number, parts;
 
@@ -448,8 +527,9 @@ static bool jpx_count_part(struct codecs_input part, struct jpx_tile *tiles,
   codecs_skip(&part, 4);
   number = codecs_number(&part, 1);
   parts = codecs_number(&part, 1);
-  if (tile >= count || (parts > 0 && number >= parts))
+  if (tile >= count || (parts > 0 && number > parts))
     return false;
+  *one_more = *one_more || (parts > 0 && number == parts);
   tiles[tile].seen++;
   if (parts > 0)
     tiles[tile].parts = parts;
@@ -480,14 +560,15 @@ static void jpx_codestream(struct codecs_input *in, struct jpx_tile *tiles,
   size_t at = copy->len, end = at;
   struct codecs_input part;
   uint32_t marker;
-  bool ended, whole;
+  bool ended, whole, one_more = false;
   uint64_t i;
 
   do {
     part = *in;
     marker = jpx_skip(in);
     if (marker == JPX_SOT && in->why == NULL)
-      codecs_expect(in, jpx_count_part(part, tiles, count), is_invalid);
+      codecs_expect(in, jpx_count_part(part, tiles, count, &one_more),
+                    is_invalid);
     if (marker == JPX_SOT && in->why != NULL)
       return;
     if (in->why == NULL && marker != JPX_EOC)
@@ -501,8 +582,10 @@ static void jpx_codestream(struct codecs_input *in, struct jpx_tile *tiles,
   ended = in->why != NULL;
   whole = !ended || memcmp(in->end - 2, JPX_EOC_BYTES, 2) != 0;
   for (i = 0; i < count; i++)
-    whole = whole && tiles[i].seen > 0 && tiles[i].seen >= tiles[i].parts &&
-            (tiles[i].parts > 0 || !ended);
+    whole = whole && tiles[i].seen > 0 &&
+            (tiles[i].parts > 0
+                 ? tiles[i].seen >= tiles[i].parts + (one_more ? 1 : 0)
+                 : !ended);
   in->why = whole ? NULL : ends_early;
 }
 

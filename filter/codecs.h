@@ -30,17 +30,25 @@
 
 /* ---- codecs.c: images in a PDF ---- */
 
-/* /DecodeParms of CCITTFaxDecode (ISO 32000-1, 7.4.6). All rows are needed,
- * whatever /EndOfBlock is. */
+/*
+ * /DecodeParms of CCITTFaxDecode (ISO 32000-1, 7.4.6). All rows are needed,
+ * whatever /EndOfBlock is. But of group 3 with EOLs, at most two rows one after
+ * the other, and 1 % of all, may be bad, as in a fax that was received with
+ * errors; a row that refers to a bad one is bad, too. And the rows may include
+ * the EOLs of the code that ends the page.
+ */
 struct ccitt_parms {
-  int k;
+  int k; /* < 0: group 4; 0: group 3; > 0: in two dimensions */
   uint32_t columns;
   uint32_t rows; /* the image's height */
   bool byte_align;
+  bool needs_eols; /* a row without one is lost, as libtiff does */
 };
 
+/* *ret_bad gets the number of bad rows. */
 enum dx_reason codecs_ccitt(const unsigned char *bytes, size_t len,
-                            const struct ccitt_parms *p, const char **ret_why);
+                            const struct ccitt_parms *p, uint32_t *ret_bad,
+                            const char **ret_why);
 
 /* The embedded organization (ITU-T T.88, annex D.3); globals may be NULL. */
 enum dx_reason codecs_jbig2(const unsigned char *bytes, size_t len,
@@ -80,10 +88,10 @@ enum dx_reason jpeg_check(const unsigned char *bytes, size_t len,
 void jpeg_clean(const unsigned char *bytes, size_t len, bool keep_orientation,
                 struct dx_buf *copy);
 
-/* EXIF data are a TIFF. Returns the SHORT with this tag in its directory at
- * `at`, or 0. Never reads outside of the bytes. */
-int jpeg_exif_number(const unsigned char *exif, size_t len, uint64_t at,
-                     uint32_t tag);
+/* EXIF data are a TIFF. Returns the SHORT or LONG with this tag in its
+ * directory at `at`, or 0. Never reads outside of the bytes. */
+uint32_t jpeg_exif_number(const unsigned char *exif, size_t len, uint64_t at,
+                          uint32_t tag);
 
 /* Returns the orientation in EXIF data, which begin with a TIFF header: 1 to 8;
  * 1 if there is none. ret_exif is EXIF data with nothing but it. */

@@ -4,6 +4,8 @@
  */
 #include "filter/document.h"
 
+#include <assert.h>
+#include <locale.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -13,8 +15,11 @@
 #include "filter/image_pdf.h"
 #include "filter/options.h"
 #include "filter/pdf.h"
+#include "filter/pdf_file.h"
+#include "filter/program.h"
 #include "filter/text.h"
 #include "lib/base/fs.h"
+#include "lib/print/text_encoding.h"
 
 #define LOOK_BYTES 1024
 
@@ -33,28 +38,6 @@ static const struct {
 };
 #define PICTURES (sizeof(document_pictures) / sizeof(document_pictures[0]))
 
-/* Viewers accept the header anywhere in the first 1024 bytes. But a text may
- * quote one: if anything but line ends is before it, more of a PDF must follow.
- */
-static bool document_is_pdf(const char *bytes, size_t len)
-{
-  const char *header = memmem(bytes, len, "%PDF-", 5), *c;
-  size_t rest;
-
-  if (header == NULL)
-    return false;
-  for (c = bytes; c < header; c++)
-    if (strchr("\r\n\xEF\xBB\xBF", *c) == NULL)
-      break;
-  rest = len - (size_t)(header - bytes);
-  if (c == header || memmem(header, rest, " obj", 4) != NULL)
-    return true;
-  for (; rest > 0; rest--)
-    if ((unsigned char)header[rest - 1] >= 0x80)
-      return true;
-  return false;
-}
-
 /* PostScript and CUPS's banners are not text, but instructions to a printer. */
 static bool document_is_text(const char *bytes, size_t len)
 {
@@ -66,7 +49,31 @@ static bool document_is_text(const char *bytes, size_t len)
     if (len >= strlen(others[i]) &&
         memcmp(bytes, others[i], strlen(others[i])) == 0)
       return false;
-  return len > 0 && memchr(bytes, '\0', len) == NULL;
+  return len > 0 &&
+         (dx_text_is_utf16(bytes, len) || memchr(bytes, '\0', len) == NULL);
+}
+
+/* A PDF may begin anywhere: its header may follow other data, and must not be
+ * printed as text. */
+static bool document_is_pdf(int fd)
+{
+  size_t len, start;
+  char *bytes = dx_fs_map(fd, &len);
+  bool is_pdf = bytes != NULL && pdf_file_is(bytes, len, &start);
+
+  if (bytes != NULL)
+    (void)munmap(bytes, len);
+  return is_pdf;
+}
+
+/* "BM" may begin a text, which has no NUL: a header of a known size follows. */
+static bool document_is_bmp(const char *bytes, size_t len)
+{
+  static const char sizes[] = {12, 40, 52, 56, 64, 108, 124};
+
+  return len >= 18 && bytes[0] == 'B' && bytes[1] == 'M' &&
+         memchr(sizes, bytes[14], sizeof(sizes)) != NULL &&
+         memcmp(bytes + 15, "\0\0\0", 3) == 0;
 }
 
 const char *document_type_of(int fd)
@@ -80,8 +87,10 @@ const char *document_type_of(int fd)
         memcmp(bytes, document_pictures[i].bytes, document_pictures[i].len) ==
             0)
       return document_pictures[i].type;
-  if (document_is_pdf(bytes, len))
+  if (document_is_pdf(fd))
     return DX_MIME_PDF;
+  if (document_is_bmp(bytes, len))
+    return DX_MIME_BMP;
   if (len >= 3 && bytes[0] == 'P' && bytes[1] >= '1' && bytes[1] <= '6' &&
       strchr(" \t\r\n#", bytes[2]) != NULL)
     return DX_MIME_PNM;
@@ -93,6 +102,20 @@ const char *document_sent_as(const char *type)
   return strcmp(type, DX_MIME_JPEG) == 0 || strcmp(type, DX_MIME_PNG) == 0
              ? type
              : DX_MIME_PDF;
+}
+
+bool document_begins_as(const char *type, const void *bytes, size_t len)
+{
+  size_t i;
+
+  if (strcmp(type, DX_MIME_PDF) == 0)
+    return len >= 5 && memcmp(bytes, "%PDF-", 5) == 0;
+  for (i = 0; i < PICTURES; i++)
+    if (strcmp(type, document_pictures[i].type) == 0)
+      return len >= document_pictures[i].len &&
+             memcmp(bytes, document_pictures[i].bytes,
+                    document_pictures[i].len) == 0;
+  return false;
 }
 
 /* A picture whose type does not change. */
@@ -117,6 +140,7 @@ static enum dx_reason document_picture(const unsigned char *bytes, size_t len,
     reason = DX_REASON_TROUBLE;
   dx_buf_release(&copy);
   ret_done->pages = 1;
+  ret_done->in_image = 1;
   if (reason == DX_REASON_DAMAGED)
     (void)snprintf(ret_done->why, sizeof(ret_done->why), "%s", why);
   return reason;
@@ -132,6 +156,8 @@ enum dx_reason document_convert(const struct pdf_task *task,
   enum dx_reason reason;
   size_t len, i;
 
+  /* printf() writes numbers of PDFs, and strtod() reads them. */
+  assert(localeconv()->decimal_point[0] == '.');
   if (strcmp(task->type, DX_MIME_PDF) == 0)
     return pdf_rewrite(task->in_fd, false, task, ret_done);
   if (!is_tiff && !is_text && !options_choose(task->options, 1))
@@ -142,7 +168,8 @@ enum dx_reason document_convert(const struct pdf_task *task,
   bytes = dx_fs_map(task->in_fd, &len);
   if (bytes == NULL)
     return DX_REASON_TROUBLE;
-  if (is_text && memchr(bytes, '\0', len) != NULL) /* not in text */
+  if (is_text && !dx_text_is_utf16(bytes, len) &&
+      memchr(bytes, '\0', len) != NULL) /* not in text */
     reason = DX_REASON_TYPE;
   else if (is_text)
     reason =
@@ -151,6 +178,8 @@ enum dx_reason document_convert(const struct pdf_task *task,
     reason = image_pdf_make(task, bytes, len, source, ret_done);
   else
     reason = document_picture(bytes, len, task, ret_done);
+  if (reason != DX_REASON_NONE)
+    program_of_picture(bytes, len, ret_done->program);
   (void)munmap(bytes, len);
   if (reason == DX_REASON_NONE && document_sent_as(task->type) != task->type)
     reason = pdf_rewrite(task->spare_fd, true, task, ret_done);

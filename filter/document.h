@@ -19,13 +19,20 @@
 
 #define DX_MIME_TEXT "text/plain"
 
-/* The MIME type of the document, by its first bytes: one that the service
- * accepts, one of image_pdf.h, text, or NULL. Text is content without NUL that
- * is of no other type. Whether the document is whole is not checked. */
+/* The MIME type of the document, by its first bytes, or, of a PDF, by its
+ * header and first object: one that the service accepts, one of image_pdf.h,
+ * text, or NULL. Text is content that is of no other type, and is UTF-16 with a
+ * byte order mark or has no NUL. Whether the document is whole is not checked.
+ */
 const char *document_type_of(int fd);
 
 /* The type that it is sent as. */
 const char *document_sent_as(const char *type);
+
+/* True if the bytes begin like a document of `type`, which is one that
+ * document_sent_as() returns. */
+#define DOCUMENT_BEGIN_BYTES 8 /* enough for all of them */
+bool document_begins_as(const char *type, const void *bytes, size_t len);
 
 /* For run_isolated(): converts the document of the task to the one that is
  * sent, in out_fd. */

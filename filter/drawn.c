@@ -24,6 +24,8 @@ enum kind {
   PAGE,
   CONTENT, /* of a page: one stream, or an array of them */
   LAYERS,  /* which layers are shown (optional content) */
+  OUTPUTS, /* of the catalog: what its colors were made for */
+  OUTPUT,
 
   /* What pages draw. */
   RESOURCES,
@@ -73,6 +75,7 @@ static const struct rule {
     {TRAILER, ONE(CATALOG), "Root"},
     {CATALOG, ONE(PLAIN), "Version"},
     {CATALOG, ONE(LAYERS), "OCProperties"},
+    {OUTPUTS, ONE(OUTPUT), "OutputIntents"},
     {PAGE, ONE(PLAIN),
      "MediaBox CropBox BleedBox TrimBox ArtBox Rotate UserUnit"},
     {PAGE, ONE(RESOURCES), "Resources"},
@@ -81,6 +84,8 @@ static const struct rule {
     {LAYERS, ONE(PLAIN), "BaseState"},
     {LAYERS, ONE(LAYER), "OCGs OFF"},
     {LAYERS, ONE(LAYERS), "D"},
+    {OUTPUT, ONE(PLAIN), "S OutputConditionIdentifier"},
+    {OUTPUT, ONE(COLOR), "DestOutputProfile"},
     {RESOURCES, ONE(PLAIN), "ProcSet"},
     {RESOURCES, EACH(GSTATE), "ExtGState"},
     {RESOURCES, EACH(COLOR), "ColorSpace"},
@@ -134,8 +139,8 @@ static const struct rule {
      "BaseEncoding Differences CMapName WMode Registry Ordering "
      "Supplement"},
     {FONT, ONE(FONT),
-     "DescendantFonts FontDescriptor FontFile FontFile2 FontFile3 CIDSet "
-     "Style Encoding ToUnicode CIDToGIDMap CIDSystemInfo UseCMap"},
+     "DescendantFonts FontDescriptor FontFile FontFile2 FontFile3 Style "
+     "Encoding ToUnicode CIDToGIDMap CIDSystemInfo UseCMap"},
     {FONT, EACH(FONT), "FD"},
     {FONT, EACH(DRAWN), "CharProcs"},
     {FONT, ONE(RESOURCES), "Resources"},
@@ -253,8 +258,10 @@ static void drawn_reach(struct drawn *d, const struct qpdf_entry *object,
     return;
   }
   mark = drawn_mark_of(d, place.id);
-  if (mark->roles != 0 && mark->generation != object->generation)
+  if (mark->roles != 0 && mark->generation != object->generation) {
     drawn_fail(d, DX_REASON_DAMAGED, "two of its parts have the same number");
+    return;
+  }
   place.roles = roles & ~mark->roles;
   mark->roles |= roles;
   mark->generation = object->generation;
@@ -336,11 +343,33 @@ enum dx_reason drawn_page(struct drawn *d, int id)
   return drawn_follow(d, qpdf_get_object_by_id(d->pdf, id, 0), ONE(PAGE));
 }
 
+/* Viewers show the colors without the profile that they were made for if it is
+ * lost or damaged: then it is removed. What it refers to is visited anyway,
+ * because all that was reached is kept. */
+static void drawn_outputs(struct drawn *d)
+{
+  int root = qpdf_oh_get_object_id(d->pdf, qpdf_get_root(d->pdf));
+  enum dx_reason reason;
+  bool is_whole = true;
+
+  if (d->reason != DX_REASON_NONE)
+    return;
+  while ((reason = drawn_follow(d, qpdf_get_root(d->pdf), ONE(OUTPUTS))) ==
+             DX_REASON_DAMAGED ||
+         reason == DX_REASON_UNKNOWN) {
+    d->reason = DX_REASON_NONE;
+    is_whole = false;
+  }
+  if (!is_whole)
+    drawn_mark_of(d, root)->roles &= ~ONE(OUTPUTS);
+}
+
 enum dx_reason drawn_strip(struct drawn *d)
 {
   int count, id;
 
   (void)drawn_follow(d, qpdf_get_root(d->pdf), ONE(CATALOG));
+  drawn_outputs(d);
   count = (int)(d->marks.len / sizeof(struct drawn_mark));
   d->cleans = true;
   for (id = 1; id < count && d->reason == DX_REASON_NONE; id++)

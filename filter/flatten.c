@@ -9,12 +9,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "filter/qpdf.h"
 #include "filter/text.h"
 #include "lib/base/buf.h"
 #include "lib/base/fs.h"
 
 #define DEPTH_MAX 32 /* of /Parent */
 #define NUMBER_MAX 1e7
+#define VISIBLE_MIN 1    /* points: smaller fields cannot be read */
 #define WORK_MAX 5000000 /* bytes of text, or 100,000 annotations */
 #define WORK_ANNOTATION 50
 #define WORK_STEP 5       /* to a /Parent; an option of a choice; a resource */
@@ -30,7 +32,7 @@
 #define PASSWORD (1 << 13)
 #define RADIO (1 << 15)
 #define PUSH (1 << 16)
-#define COMBO (1 << 17)
+#define COMBO (1 << 17) /* a choice that is not a list box */
 #define COMB (1 << 24)
 
 /* NOT_PRINTED: set by one usage, which overrides all others. */
@@ -447,28 +449,100 @@ static void flat_place(struct flat *s, const struct flat_annotation *a)
 
 /* ---- form fields ---- */
 
-/* Replaces the value of a choice by what it shows. */
-static void flat_option(struct flat *s, qpdf_oh field, struct dx_buf *text)
+/* An option is what it shows, or a pair of its value and what it shows. */
+static qpdf_oh flat_option(struct flat *s, qpdf_oh options, int index,
+                           bool shown)
 {
-  qpdf_oh options = flat_inherited(s, field, "/Opt");
+  qpdf_oh option = index >= 0 && index < flat_length(s, options)
+                       ? qpdf_oh_get_array_item(s->pdf, options, index)
+                       : qpdf_oh_new_null(s->pdf);
+
+  return flat_length(s, option) == 2
+             ? qpdf_oh_get_array_item(s->pdf, option, shown)
+             : option;
+}
+
+/* A value, or one of an array of them. */
+static qpdf_oh flat_item(struct flat *s, qpdf_oh value, int i)
+{
+  return qpdf_oh_is_array(s->pdf, value)
+             ? qpdf_oh_get_array_item(s->pdf, value, i)
+             : value;
+}
+
+/* Adds what the first option with this value shows; else the value. */
+static void flat_shown(struct flat *s, qpdf_oh options, qpdf_oh value,
+                       struct dx_buf *text)
+{
+  struct dx_buf wanted = {0};
   bool found = false;
   int i;
 
+  flat_text(s, value, &wanted);
   for (i = 0; i < flat_length(s, options) && !found && flat_go_on(s, WORK_STEP);
        i++) {
-    qpdf_oh option = qpdf_oh_get_array_item(s->pdf, options, i);
-    struct dx_buf value = {0};
+    struct dx_buf option = {0};
 
-    if (flat_length(s, option) == 2) {
-      flat_text(s, qpdf_oh_get_array_item(s->pdf, option, 0), &value);
-      found = strcmp(dx_buf_text(&value), dx_buf_text(text)) == 0;
-      dx_buf_release(&value);
-    }
-    if (found) {
-      dx_buf_release(text);
-      flat_text(s, qpdf_oh_get_array_item(s->pdf, option, 1), text);
-    }
+    flat_text(s, flat_option(s, options, i, false), &option);
+    found = strcmp(dx_buf_text(&option), dx_buf_text(&wanted)) == 0;
+    dx_buf_release(&option);
+    if (found)
+      value = flat_option(s, options, i, true);
   }
+  s->no_memory |= wanted.failed;
+  dx_buf_release(&wanted);
+  flat_text(s, value, text);
+}
+
+/*
+ * The selected options of a choice, one on each line. Several options may have
+ * the same value: then the indexes in /I determine them. If /I differs from /V,
+ * it does not apply (ISO 32000-1, table 231).
+ */
+static void flat_choice(struct flat *s, struct flat_annotation *a,
+                        qpdf_oh value)
+{
+  qpdf_oh options = flat_inherited(s, a->dict, "/Opt");
+  qpdf_oh indexes = flat_inherited(s, a->dict, "/I");
+  int count = qpdf_oh_is_array(s->pdf, value) ? flat_length(s, value)
+                                              : !qpdf_oh_is_null(s->pdf, value);
+  bool by_index = flat_length(s, indexes) > 0 &&
+                  (count == 0 || count == flat_length(s, indexes));
+  bool has_none = qpdf_oh_is_null(s->pdf, value);
+  struct dx_buf values = {0};
+  int i;
+
+  for (i = 0; i < count && flat_go_on(s, 1); i++) {
+    dx_buf_puts(&values, "\n");
+    flat_text(s, flat_item(s, value, i), &values);
+  }
+  dx_buf_puts(&values, "\n");
+  for (i = 0; by_index && i < flat_length(s, indexes) && flat_go_on(s, 1);
+       i++) {
+    int index = flat_int(s, flat_item(s, indexes, i));
+    struct dx_buf option = {0};
+
+    dx_buf_puts(&option, "\n");
+    flat_text(s, flat_option(s, options, index, false), &option);
+    dx_buf_puts(&option, "\n");
+    by_index =
+        has_none || strstr(dx_buf_text(&values), dx_buf_text(&option)) != NULL;
+    dx_buf_release(&option);
+  }
+  if (by_index)
+    count = flat_length(s, indexes);
+  for (i = 0; i < count && flat_go_on(s, 1); i++) {
+    dx_buf_puts(&a->text, i > 0 ? "\n" : "");
+    if (by_index)
+      flat_text(
+          s,
+          flat_option(s, options, flat_int(s, flat_item(s, indexes, i)), true),
+          &a->text);
+    else
+      flat_shown(s, options, flat_item(s, value, i), &a->text);
+  }
+  s->no_memory |= values.failed;
+  dx_buf_release(&values);
 }
 
 /* The value of a text or choice field as it is shown. */
@@ -476,22 +550,15 @@ static void flat_value(struct flat *s, struct flat_annotation *a, bool choice,
                        int flags)
 {
   qpdf_oh value = flat_inherited(s, a->dict, "/V");
-  bool list = choice && qpdf_oh_is_array(s->pdf, value);
-  int count = list ? flat_length(s, value) : 1, i;
   size_t n, len = 0;
 
-  a->value.multiline = list || (!choice && (flags & MULTILINE) != 0);
-  for (i = 0; i < count && flat_go_on(s, 1); i++) {
-    struct dx_buf text = {0};
-
-    flat_text(s, list ? qpdf_oh_get_array_item(s->pdf, value, i) : value,
-              &text);
-    if (choice)
-      flat_option(s, a->dict, &text);
-    dx_buf_puts(&a->text, i > 0 ? "\n" : "");
-    dx_buf_puts(&a->text, dx_buf_text(&text));
-    s->no_memory |= text.failed;
-    dx_buf_release(&text);
+  if (choice) {
+    a->value.multiline =
+        (flags & COMBO) == 0 || qpdf_oh_is_array(s->pdf, value);
+    flat_choice(s, a, value);
+  } else {
+    a->value.multiline = (flags & MULTILINE) != 0;
+    flat_text(s, value, &a->text);
   }
   for (n = 0; n < a->text.len; n++) {
     char c = a->text.data[n];
@@ -504,6 +571,10 @@ static void flat_value(struct flat *s, struct flat_annotation *a, bool choice,
       a->text.data[len++] = c;
   }
   a->text.len = len;
+  /* It was deleted: the appearance has an older value. */
+  if (len == 0 &&
+      (qpdf_oh_is_string(s->pdf, value) || qpdf_oh_is_array(s->pdf, value)))
+    a->stream = 0;
 }
 
 /* Size and color, from a default appearance: "0 0 1 rg /Helv 9 Tf". */
@@ -547,8 +618,8 @@ static void flat_write(struct flat *s, struct flat_annotation *a)
   int id;
 
   if (!flat_rectangle(s, flat_key(s, a->dict, "/Rect"), rect) ||
-      rect[2] - rect[0] < 1 || rect[3] - rect[1] < 1)
-    return; /* too small to be visible */
+      rect[2] - rect[0] < VISIBLE_MIN || rect[3] - rect[1] < VISIBLE_MIN)
+    return;
   if (qpdf_oh_is_string(s->pdf, style))
     flat_style(qpdf_oh_get_string_value(s->pdf, style), &a->value);
   w = rect[2 + turn % 2] - rect[turn % 2];
@@ -577,11 +648,9 @@ static void flat_field(struct flat *s, struct flat_annotation *a, qpdf_oh type)
   int flags = flat_int(s, flat_inherited(s, a->dict, "/Ff"));
   qpdf_oh state = flat_key(s, a->dict, "/AS");
   bool choice = flat_is(s, type, "/Ch"), button = flat_is(s, type, "/Btn");
-  bool list = choice && (flags & COMBO) == 0; /* shows more than its value */
   int align = 1;
 
-  if ((choice || flat_is(s, type, "/Tx")) &&
-      (a->stream == 0 || (s->stale && !list))) {
+  if ((choice || flat_is(s, type, "/Tx")) && (a->stream == 0 || s->stale)) {
     flat_value(s, a, choice, flags);
     align = flat_int(s, flat_inherited(s, a->dict, "/Q"));
     if (!choice && (flags & (COMB | MULTILINE | PASSWORD)) == COMB)
@@ -597,19 +666,49 @@ static void flat_field(struct flat *s, struct flat_annotation *a, qpdf_oh type)
 
 /* ---- pages ---- */
 
-/* Refuses an annotation that lacks an appearance. Invisible signatures have
- * none. */
+/* The same as qpdf_is_lost(), also in a direct dictionary. */
+static bool flat_is_lost(struct flat *s, qpdf_oh dict, const char *key)
+{
+  return qpdf_is_lost(s->pdf, qpdf_make_indirect_object(s->pdf, dict), key);
+}
+
+/* True if nothing is visible of a signature, or of a field for one: it has no
+ * area, or no or an empty appearance. */
+static bool flat_is_invisible(struct flat *s, const struct flat_annotation *a)
+{
+  qpdf_oh ap = flat_key(s, a->dict, "/AP"), normal = flat_key(s, ap, "/N");
+  qpdf_oh state = flat_key(s, a->dict, "/AS"), length;
+  double rect[4];
+
+  if (!flat_rectangle(s, flat_key(s, a->dict, "/Rect"), rect) ||
+      rect[2] - rect[0] < VISIBLE_MIN || rect[3] - rect[1] < VISIBLE_MIN ||
+      !qpdf_oh_is_dictionary(s->pdf, ap))
+    return true;
+  if (qpdf_oh_is_stream(s->pdf, normal)) {
+    length = flat_key(s, qpdf_oh_get_dict(s->pdf, normal), "/Length");
+    return qpdf_oh_is_integer(s->pdf, length) && flat_int(s, length) == 0;
+  }
+  if (qpdf_oh_is_dictionary(s->pdf, normal))
+    return !flat_is_lost(s, normal,
+                         qpdf_oh_is_name(s->pdf, state)
+                             ? qpdf_oh_get_name(s->pdf, state)
+                             : "/Off");
+  return qpdf_oh_is_null(s->pdf, normal) && !flat_is_lost(s, ap, "/N");
+}
+
+/* Refuses an annotation that lacks an appearance. */
 static void flat_miss(struct flat *s, const struct flat_annotation *a,
                       qpdf_oh kind)
 {
   double opacity = 1;
   size_t i;
 
+  if (flat_is(s, kind, "/Sig") && flat_is_invisible(s, a))
+    return;
   (void)qpdf_oh_get_value_as_number(s->pdf, flat_key(s, a->dict, "/CA"),
                                     &opacity);
   for (i = 0; i < sizeof(flat_drawn) / sizeof(flat_drawn[0]); i++)
-    if (flat_is(s, kind, flat_drawn[i].subtype) && opacity > 0 &&
-        (a->lost || !flat_is(s, kind, "/Sig")))
+    if (flat_is(s, kind, flat_drawn[i].subtype) && opacity > 0)
       flat_refuse(s, a->lost ? DX_REASON_DAMAGED : DX_REASON_NOT_DRAWN,
                   flat_drawn[i].name,
                   a->lost ? "is missing" : "has no appearance");

@@ -72,7 +72,7 @@ enum dx_reason image_pdf_begin_page(struct image_pdf *pdf)
     return DX_REASON_TOO_COMPLEX;
   free(pdf->row);
   pdf->row_bytes = (size_t)row_bytes;
-  pdf->row = malloc(pdf->row_bytes);
+  pdf->row = calloc(1, pdf->row_bytes); /* libtiff sets no bits of padding */
   pdf->image.len = 0;
   (void)deflateReset(&pdf->z);
   return pdf->row != NULL ? DX_REASON_NONE : DX_REASON_TROUBLE;
@@ -227,7 +227,8 @@ enum dx_reason image_pdf_make(const struct pdf_task *task,
   if (pdf.failed || pdf.image.failed || pdf.offsets.failed || pdf.kids.failed ||
       table.failed)
     reason = DX_REASON_TROUBLE;
-  *ret_done = (struct pdf_done){.pages = (int)pdf.pages, .page = pdf.number};
+  *ret_done = (struct pdf_done){
+      .pages = (int)pdf.pages, .page = pdf.number, .in_image = 1};
   if (reason == DX_REASON_DAMAGED)
     (void)snprintf(ret_done->why, sizeof(ret_done->why), "%s", pdf.why);
   (void)deflateEnd(&pdf.z);

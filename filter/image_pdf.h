@@ -1,8 +1,8 @@
 /*
  * image_pdf.h - writes a PDF with one image on each page, for tiff.c, gif.c,
- * and pnm.c; only as complete as pdf.c, which reads it, requires. It decodes
- * nothing. The same images give the same bytes. Hostile images can make a
- * library take all of the processor or crash: the caller runs this in a
+ * bmp.c, and pnm.c; only as complete as pdf.c, which reads it, requires. It
+ * decodes nothing. The same images give the same bytes. Hostile images can make
+ * a library take all of the processor or crash: the caller runs this in a
  * separate process, which also limits the size of the file (isolate.h).
  *
  * Memory: the packed image of a page, and 200 bytes for each page. Ownership:
@@ -64,7 +64,9 @@ struct image_pdf {
 typedef enum dx_reason image_pdf_source(struct image_pdf *pdf);
 
 /* The sources: a function, image_pdf_..., the type, and the first bytes of a
- * file; a type may have several rows. PNM has too many: see document.c. */
+ * file; a type may have several rows. PNM has too many, and those of BMP may
+ * begin a text: see document.c. */
+#define DX_MIME_BMP "image/bmp"
 #define DX_MIME_TIFF "image/tiff"
 #define DX_MIME_PNM "image/x-portable-anymap"
 #define IMAGE_PDF_SOURCES(X)                               \
@@ -74,6 +76,7 @@ typedef enum dx_reason image_pdf_source(struct image_pdf *pdf);
   X(tiff, DX_MIME_TIFF, "MM\0+")                           \
   X(gif, "image/gif", "GIF87a")                            \
   X(gif, "image/gif", "GIF89a")                            \
+  X(bmp, DX_MIME_BMP, "")                                  \
   X(pnm, DX_MIME_PNM, "")
 #define X(name, ...) image_pdf_source image_pdf_##name;
 IMAGE_PDF_SOURCES(X)

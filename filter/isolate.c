@@ -15,6 +15,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "filter/document.h"
+#include "filter/program.h"
 #include "filter/qpdf.h"
 #include "lib/base/clock.h"
 #include "lib/base/log.h"
@@ -29,11 +31,6 @@
 #define DX_PARSE_MEMORY_MAX_BYTES 2147483648LL
 
 #define NO_MEMORY 3 /* exit status of the child; a sanitizer ends with 1 */
-
-/* The resource limits of the child. */
-struct limits {
-  rlim_t memory_bytes, cpu_s, file_bytes;
-};
 
 /* What the child process returns to its parent. */
 struct outcome {
@@ -54,7 +51,7 @@ static bool limit_allows(unsigned resource, rlim_t most)
 }
 
 /* The whole document is mapped, in addition to allocated memory. */
-static void limits_set(struct limits *l, const struct pdf_task *task)
+static void limits_set(struct isolate_limits *l, const struct pdf_task *task)
 {
   struct stat st;
   int64_t size = fstat(task->in_fd, &st) == 0 ? st.st_size : 0, memory;
@@ -68,6 +65,20 @@ static void limits_set(struct limits *l, const struct pdf_task *task)
   l->file_bytes = (rlim_t)(DX_PARSE_FILE_BYTES + DX_PARSE_FILE_FACTOR * size);
   if (task->most_bytes > 0 && (rlim_t)task->most_bytes < l->file_bytes)
     l->file_bytes = (rlim_t)task->most_bytes;
+}
+
+/* At the limits of processor time and output, the kernel sends a signal, which
+ * must end the child; for processor time, SIGKILL follows a second later. */
+bool isolate_limit(const struct isolate_limits *limits)
+{
+#ifndef ISOLATE_SANITIZED
+  if (!dx_process_limit(RLIMIT_AS, limits->memory_bytes, limits->memory_bytes))
+    return false;
+#endif
+  return signal(SIGXFSZ, SIG_DFL) != SIG_ERR &&
+         dx_process_limit(RLIMIT_FSIZE, limits->file_bytes,
+                          limits->file_bytes) &&
+         dx_process_limit(RLIMIT_CPU, limits->cpu_s, limits->cpu_s + 1);
 }
 
 /* ---- the child ---- */
@@ -100,8 +111,8 @@ static bool child_set_fds(struct pdf_task *task)
 
 /* libqpdf does not detect that the end of its output was not written. */
 static void child_run(isolated_work *work, const struct pdf_task *given,
-                      const struct limits *limits, struct outcome *outcome,
-                      pid_t parent)
+                      const struct isolate_limits *limits,
+                      struct outcome *outcome, pid_t parent)
 {
   struct pdf_task task = *given;
   enum dx_reason reason = DX_REASON_SANDBOX;
@@ -109,18 +120,9 @@ static void child_run(isolated_work *work, const struct pdf_task *given,
   (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent || !child_set_fds(&task))
     _exit(0);
-#ifndef ISOLATE_SANITIZED
-  if (!dx_process_limit(RLIMIT_AS, limits->memory_bytes, limits->memory_bytes))
+  if (!isolate_limit(limits))
     _exit(0);
-#endif
   qpdf_exit_when_out(NO_MEMORY);
-  /* At the limits of processor time and output, the kernel sends a signal,
-   * which must end the child; for processor time, SIGKILL follows a second
-   * later. */
-  if (signal(SIGXFSZ, SIG_DFL) == SIG_ERR ||
-      !dx_process_limit(RLIMIT_FSIZE, limits->file_bytes, limits->file_bytes) ||
-      !dx_process_limit(RLIMIT_CPU, limits->cpu_s, limits->cpu_s + 1))
-    _exit(0);
   outcome->layers = dx_sandbox_enter();
   errno = 0;
   if ((outcome->layers & DX_SANDBOX_SECCOMP) != 0 || task.sandbox_optional)
@@ -135,40 +137,59 @@ static void child_run(isolated_work *work, const struct pdf_task *given,
 
 /* ---- the parent ---- */
 
-/* NONE: the child has returned an outcome. SIGCHLD is blocked. The child cannot
- * prevent being killed, whatever it does with its signals and timers. */
-static enum dx_reason parent_wait(pid_t child, const sigset_t *ended,
-                                  int64_t limit_ms, const struct limits *limits,
-                                  const struct pdf_task *task)
+void isolate_block(sigset_t *ret_old)
+{
+  sigset_t ended;
+
+  (void)sigemptyset(&ended);
+  (void)sigaddset(&ended, SIGCHLD);
+  (void)sigaddset(&ended, SIGTERM);
+  (void)sigprocmask(SIG_BLOCK, &ended, ret_old);
+}
+
+/* The child cannot prevent being killed, whatever it does with its signals and
+ * timers. */
+static void kill_child(pid_t child)
+{
+  (void)kill(child, SIGKILL);
+  (void)waitpid(child, NULL, 0);
+}
+
+enum dx_reason isolate_wait(pid_t child, int64_t limit_ms,
+                            const struct isolate_limits *limits,
+                            int64_t most_bytes, int *ret_status)
 {
   int64_t until_ms = dx_monotonic_ms() + limit_ms, left_ms = limit_ms;
   int status = SIGKILL; /* if it cannot be waited for */
   struct rusage used = {0};
+  sigset_t ended;
 
+  (void)sigemptyset(&ended);
+  (void)sigaddset(&ended, SIGCHLD);
+  (void)sigaddset(&ended, SIGTERM);
   while (wait4(child, &status, WNOHANG, &used) == 0) {
     struct timespec left = {left_ms / 1000, (long)(left_ms % 1000 * 1000000)};
 
     if (left_ms <= 0) {
-      (void)kill(child, SIGKILL);
-      (void)waitpid(child, NULL, 0);
+      kill_child(child);
       return DX_REASON_TOO_SLOW;
     }
-    (void)sigtimedwait(ended, NULL, &left);
+    if (sigtimedwait(&ended, NULL, &left) == SIGTERM) {
+      kill_child(child);
+      (void)raise(SIGTERM);
+      return DX_REASON_TROUBLE;
+    }
     left_ms = until_ms - dx_monotonic_ms();
   }
-  if (WIFEXITED(status) && WEXITSTATUS(status) == NO_MEMORY)
-    return limit_allows(RLIMIT_AS, limits->memory_bytes) &&
-                   limit_allows(RLIMIT_DATA, limits->memory_bytes)
-               ? DX_REASON_TOO_COMPLEX
-               : DX_REASON_TROUBLE;
-  if (WIFEXITED(status))
-    return WEXITSTATUS(status) == 0 ? DX_REASON_NONE : DX_REASON_DAMAGED;
+  if (WIFEXITED(status)) {
+    *ret_status = WEXITSTATUS(status);
+    return DX_REASON_NONE;
+  }
   switch (WTERMSIG(status)) {
   case SIGXFSZ:
     return !limit_allows(RLIMIT_FSIZE, limits->file_bytes) ? DX_REASON_TROUBLE
-           : limits->file_bytes == (rlim_t)task->most_bytes
-               ? DX_REASON_TOO_LARGE
-               : DX_REASON_TOO_COMPLEX;
+           : limits->file_bytes == (rlim_t)most_bytes      ? DX_REASON_TOO_LARGE
+                                                      : DX_REASON_TOO_COMPLEX;
   case SIGXCPU:
     return DX_REASON_TOO_COMPLEX;
   case SIGKILL: /* by the kernel: processor time, or out of memory */
@@ -179,6 +200,25 @@ static enum dx_reason parent_wait(pid_t child, const sigset_t *ended,
   default:
     return DX_REASON_DAMAGED; /* this document made it crash */
   }
+}
+
+/* NONE: the child has returned an outcome. */
+static enum dx_reason parent_wait(pid_t child, int64_t limit_ms,
+                                  const struct isolate_limits *limits,
+                                  const struct pdf_task *task)
+{
+  int status;
+  enum dx_reason reason =
+      isolate_wait(child, limit_ms, limits, task->most_bytes, &status);
+
+  if (reason != DX_REASON_NONE || status == 0)
+    return reason;
+  if (status != NO_MEMORY)
+    return DX_REASON_DAMAGED;
+  return limit_allows(RLIMIT_AS, limits->memory_bytes) &&
+                 limit_allows(RLIMIT_DATA, limits->memory_bytes)
+             ? DX_REASON_TOO_COMPLEX
+             : DX_REASON_TROUBLE;
 }
 
 /* A hostile document may control what the child returns. */
@@ -192,6 +232,17 @@ static bool outcome_is_sane(const struct outcome *outcome)
          (outcome->reason != DX_REASON_NONE || done->pages > 0);
 }
 
+/* It may also control what the child writes: a file of another type than the
+ * bundle states is not sent. */
+static bool output_is_sane(const struct pdf_task *task)
+{
+  char bytes[DOCUMENT_BEGIN_BYTES];
+  ssize_t n = pread(task->out_fd, bytes, sizeof(bytes), 0);
+
+  return n > 0 &&
+         document_begins_as(document_sent_as(task->type), bytes, (size_t)n);
+}
+
 enum dx_reason run_isolated(isolated_work *work, const struct pdf_task *task,
                             int64_t limit_ms, struct pdf_done *ret_done)
 {
@@ -199,29 +250,33 @@ enum dx_reason run_isolated(isolated_work *work, const struct pdf_task *task,
                                  MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   enum dx_reason reason = DX_REASON_TROUBLE;
   pid_t parent = getpid(), child;
-  struct limits limits;
-  sigset_t ended;
+  struct isolate_limits limits;
+  sigset_t old;
 
   *ret_done = (struct pdf_done){0};
   if (outcome == MAP_FAILED)
     return reason;
   outcome->reason = reason;
   limits_set(&limits, task);
-  (void)sigemptyset(&ended);
-  (void)sigaddset(&ended, SIGCHLD);
-  (void)sigprocmask(SIG_BLOCK, &ended, NULL); /* parent_wait() waits for it */
+  isolate_block(&old);
   child = fork();
   if (child == 0)
     child_run(work, task, &limits, outcome, parent);
   if (child > 0)
-    reason = parent_wait(child, &ended, limit_ms, &limits, task);
-  if (reason == DX_REASON_NONE && !outcome_is_sane(outcome)) {
+    reason = parent_wait(child, limit_ms, &limits, task);
+  (void)sigprocmask(SIG_SETMASK, &old, NULL);
+  if (reason == DX_REASON_NONE &&
+      (!outcome_is_sane(outcome) ||
+       (outcome->reason == DX_REASON_NONE && task->out_fd > 0 &&
+        !output_is_sane(task)))) {
     reason = DX_REASON_DAMAGED;
   } else if (reason == DX_REASON_NONE) {
     reason = outcome->reason;
     *ret_done = outcome->done;
     ret_done->why[PDF_WHY_BYTES - 1] = '\0';
     dx_utf8_make_plain(ret_done->why);
+    program_name(outcome->done.program, sizeof(outcome->done.program),
+                 ret_done->program);
   }
   if ((outcome->layers & DX_SANDBOX_SECCOMP) == 0 && task->sandbox_optional)
     dx_log(DX_LOG_WARNING, DX_SANDBOX_OPTIONAL);

@@ -7,12 +7,15 @@
  * (sandbox.h), leaves no core dump, and cannot be traced. Its limits of memory,
  * processor time, and output grow with the size of the document (doc/policy.md,
  * "Documents"). The parent limits the elapsed time, and does not trust what the
- * child returns.
+ * child returns: the document must begin like one of the type that is sent.
  */
 #ifndef DX_FILTER_ISOLATE_H
 #define DX_FILTER_ISOLATE_H
 
+#include <signal.h>
 #include <stdint.h>
+#include <sys/resource.h>
+#include <sys/types.h>
 
 #include "filter/task.h"
 
@@ -26,6 +29,27 @@
 #endif
 #endif
 
+/* The resource limits of a child process. */
+struct isolate_limits {
+  rlim_t memory_bytes, cpu_s, file_bytes;
+};
+
+/* Limits this process, which is the child. False if that fails. */
+bool isolate_limit(const struct isolate_limits *limits);
+
+/* Blocks SIGCHLD and SIGTERM, for isolate_wait(), before the child is started.
+ * The caller restores *ret_old. */
+void isolate_block(sigset_t *ret_old);
+
+/*
+ * Waits for a child process for at most limit_ms, and kills it then, or after a
+ * SIGTERM, which stays pending. NONE if it has ended by itself, with
+ * *ret_status its exit status; else a reason, as run_isolated() has it.
+ */
+enum dx_reason isolate_wait(pid_t child, int64_t limit_ms,
+                            const struct isolate_limits *limits,
+                            int64_t most_bytes, int *ret_status);
+
 /* Runs in the child. Its output to stdout, by stdio or directly, is written to
  * task->out_fd, whose number there is STDOUT_FILENO. */
 typedef enum dx_reason isolated_work(const struct pdf_task *task,
@@ -38,7 +62,8 @@ typedef enum dx_reason isolated_work(const struct pdf_task *task,
  *   TOO_COMPLEX  it reached a limit of memory or processor time, or of output
  *   TOO_LARGE    it wrote more than task->most_bytes (if > 0)
  *   TOO_SLOW     limit_ms have passed
- *   DAMAGED      it crashed, or returned what makes no sense
+ *   DAMAGED      it crashed, returned what makes no sense, or wrote a document
+ *                that does not begin like one of its type
  *   TROUBLE      no child process can be started, this computer has less memory
  *                than the limit, or what was written to stdout was not stored
  * *ret_done is what the work returned with its reason; zero if it did not

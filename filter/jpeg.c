@@ -33,19 +33,20 @@ static uint32_t exif_number(const unsigned char *p, int size, bool big_endian)
   return number;
 }
 
-int jpeg_exif_number(const unsigned char *exif, size_t len, uint64_t at,
-                     uint32_t tag)
+uint32_t jpeg_exif_number(const unsigned char *exif, size_t len, uint64_t at,
+                          uint32_t tag)
 {
   bool big = len > 0 && exif[0] == 'M';
-  uint32_t count;
+  uint32_t count, type;
 
   if (len < 2 || at > len - 2)
     return 0;
   count = exif_number(exif + at, 2, big);
-  for (at += 2; count > 0 && len - at >= 12; count--, at += 12)
-    if (exif_number(exif + at, 2, big) == tag &&
-        exif_number(exif + at + 2, 2, big) == 3) /* SHORT */
-      return (int)exif_number(exif + at + 8, 2, big);
+  for (at += 2; count > 0 && len - at >= 12; count--, at += 12) {
+    type = exif_number(exif + at + 2, 2, big);
+    if (exif_number(exif + at, 2, big) == tag && (type == 3 || type == 4))
+      return exif_number(exif + at + 8, type == 3 ? 2 : 4, big);
+  }
   return 0;
 }
 
@@ -54,7 +55,7 @@ int jpeg_exif_clean(const unsigned char *exif, size_t len,
 {
   static const char clean[JPEG_EXIF_BYTES] =
       "MM\0*\0\0\0\x08\0\x01\x01\x12\0\x03\0\0\0\x01\0\x01";
-  int orientation = 0;
+  uint32_t orientation = 0;
 
   memcpy(ret_exif, clean, sizeof(clean));
   if (len >= 8 &&
@@ -64,7 +65,7 @@ int jpeg_exif_clean(const unsigned char *exif, size_t len,
   if (orientation < 1 || orientation > 8)
     return 1;
   ret_exif[19] = (unsigned char)orientation;
-  return orientation;
+  return (int)orientation;
 }
 
 /* ---- markers (ITU-T T.81, annex B) ---- */

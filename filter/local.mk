@@ -1,20 +1,27 @@
 # filter/local.mk - todocextract, which makes one document one entry of a bundle,
-# and the module that it loads to write text.
+# the module that it loads to write text, and todocextract-check, which runs
+# before the converters of CUPS.
 # What converts a document is a library, for the tests.
 noinst_LIBRARIES += libdxf.a
-libdxf_a_SOURCES = filter/codecs.c filter/codecs.h \
+libdxf_a_SOURCES = filter/bmp.c filter/codecs.c filter/codecs.h \
 	filter/content.c filter/content.h \
 	filter/document.c filter/document.h filter/drawn.c filter/drawn.h \
 	filter/flatten.c filter/flatten.h filter/gif.c \
+	filter/handover.c filter/handover.h \
 	filter/image_pdf.c filter/image_pdf.h \
 	filter/isolate.c filter/isolate.h filter/jpeg.c \
 	filter/options.c filter/options.h \
-	filter/pdf.c filter/pdf.h filter/png.c \
-	filter/pnm.c filter/qpdf.cc filter/qpdf.h \
+	filter/pdf.c filter/pdf.h filter/pdf_file.c filter/pdf_file.h \
+	filter/png.c \
+	filter/pnm.c filter/postscript.c filter/postscript.h \
+	filter/program.c filter/program.h \
+	filter/qpdf.cc filter/qpdf.h filter/raster.c filter/raster.h \
+	filter/receive.c filter/receive.h \
 	filter/stream.c filter/stream.h filter/task.h \
 	filter/text.h filter/text_module.c filter/tiff.c \
 	filter/unpack.c filter/unpack.h
-libdxf_a_CPPFLAGS = $(AM_CPPFLAGS) -DDX_PKGLIBDIR='"$(pkglibdir)"'
+libdxf_a_CPPFLAGS = $(AM_CPPFLAGS) -DDX_PKGLIBDIR='"$(pkglibdir)"' \
+	-DDX_GHOSTSCRIPT='"$(GHOSTSCRIPT)"'
 libdxf_a_CFLAGS = $(AM_CFLAGS) $(QPDF_CFLAGS) $(TIFF_CFLAGS) $(JPEG_CFLAGS) \
 	$(PNG_CFLAGS)
 libdxf_a_CXXFLAGS = $(AM_CXXFLAGS) $(QPDF_CFLAGS)
@@ -29,13 +36,20 @@ filter_libs = libdxf.a libdx.a $(CJSON_LIBS) $(QPDF_LIBS) $(GNUTLS_LIBS) $(SECCO
 	$(GIF_LIBS) -lm
 todocextract_LDADD = $(filter_libs)
 
+cupsfilter_PROGRAMS += todocextract-check
+todocextract_check_SOURCES = filter/check.c
+nodist_EXTRA_todocextract_check_SOURCES = filter/none.cc
+todocextract_check_LDADD = $(filter_libs)
+
 # A module that is loaded only for text (filter/text.h). For Automake it is a
 # program, but a library is installed without the right to be run.
+text_sources = filter/reading.c filter/reading.h filter/text.c filter/text.h \
+	filter/windows1252.c filter/windows1252.h
 textmoduledir = $(pkglibdir)
 textmodule_DATA = docextract-text.so
 EXTRA_PROGRAMS += docextract-text.so
 CLEANFILES += docextract-text.so
-docextract_text_so_SOURCES = filter/text.c filter/text.h
+docextract_text_so_SOURCES = $(text_sources)
 docextract_text_so_CFLAGS = $(AM_CFLAGS) $(TEXT_CFLAGS) -fPIC
 docextract_text_so_LDFLAGS = -shared $(DX_HARDENING_MODULE)
 docextract_text_so_LDADD = $(TEXT_LIBS) -lm

@@ -1,6 +1,6 @@
 /*
- * options.c - reads options with libcups: the two of our PPD, page selection,
- * and the layout of plain text.
+ * options.c - reads options with libcups: those of our PPD, page selection, and
+ * the layout of plain text.
  */
 #include "filter/options.h"
 
@@ -96,8 +96,8 @@ const char *options_choosing(const struct options *options)
 
 /* ---- plain text ---- */
 
-static const struct options_text usual_text = {612, 792, 9, 9,   0,
-                                               0,   10,  6, NULL};
+static const struct options_text usual_text = {
+    612, 792, 9, 9, 0, 0, 10, 6, DX_TEXT_AUTO, NULL};
 
 /* False if the option is set, and not a number from `least` to `most`. */
 static bool options_set_number(const char *name, int count, cups_option_t *list,
@@ -125,21 +125,41 @@ static bool is_landscape(int count, cups_option_t *list)
   return text != NULL && (strcmp(text, "4") == 0 || strcmp(text, "5") == 0);
 }
 
-static void options_set_text(ppd_file_t *ppd, int count, cups_option_t *list,
-                             struct options_text *text)
+/* The option of the job, or the default of the queue. A PPD of an older version
+ * has none, and `docextract submit` has no PPD. */
+static void options_set_encoding(ppd_file_t *ppd, int count,
+                                 cups_option_t *list, struct options_text *text)
+{
+  const char *word = cupsGetOption("TextEncoding", count, list);
+  const ppd_choice_t *choice = ppdFindMarkedChoice(ppd, "TextEncoding");
+
+  if (word == NULL && choice != NULL)
+    word = choice->choice;
+  if (word != NULL)
+    text->encoding = dx_text_encoding_by_word(word);
+  if (text->encoding == DX_TEXT_ENCODING_COUNT)
+    text->wrong = "'TextEncoding' has no such choice";
+}
+
+static void options_set_size(ppd_file_t *ppd, struct options *options)
 {
   const ppd_size_t *size = ppdPageSize(ppd, NULL);
-  double width = text->width;
 
   if (size != NULL && size->width >= 72 && size->width <= 14400 &&
       size->length >= 72 && size->length <= 14400) {
-    text->width = width = (double)size->width;
-    text->height = (double)size->length;
+    options->page_width = (double)size->width;
+    options->page_height = (double)size->length;
   }
-  if (is_landscape(count, list)) {
-    text->width = text->height;
-    text->height = width;
-  }
+}
+
+static void options_set_text(int count, cups_option_t *list,
+                             const struct options *options,
+                             struct options_text *text)
+{
+  bool wide = is_landscape(count, list);
+
+  text->width = wide ? options->page_height : options->page_width;
+  text->height = wide ? options->page_width : options->page_height;
   if (!options_set_number("cpi", count, list, 1, 100, &text->cpi))
     text->wrong = "'cpi' must be from 1 to 100 characters per inch";
   else if (!options_set_number("lpi", count, list, 1, 100, &text->lpi))
@@ -166,13 +186,20 @@ const char *options_read(const char *ppd_path, const char *text,
   ppd_file_t *ppd;
   int count;
 
-  *ret_options = (struct options){.text = usual_text};
-  if (ppd_path == NULL)
-    return NULL;
-  ppd = ppdOpenFile(ppd_path);
-  if (ppd == NULL)
-    return "the printer's PPD cannot be read";
+  *ret_options = (struct options){.page_width = usual_text.width,
+                                  .page_height = usual_text.height,
+                                  .text = usual_text};
   count = cupsParseOptions(text, 0, &list);
+  if (ppd_path == NULL) {
+    options_set_encoding(NULL, count, list, &ret_options->text);
+    cupsFreeOptions(count, list);
+    return NULL;
+  }
+  ppd = ppdOpenFile(ppd_path);
+  if (ppd == NULL) {
+    cupsFreeOptions(count, list);
+    return "the printer's PPD cannot be read";
+  }
   ppdMarkDefaults(ppd);
   (void)cupsMarkOptions(ppd, count, list);
   if (!set_separators(ppd, chosen(ppd, "CaseSeparators", count, list),
@@ -191,7 +218,9 @@ const char *options_read(const char *ppd_path, const char *text,
   if (page_set != NULL && !ret_options->no_even && !ret_options->no_odd &&
       strcasecmp(page_set, "all") != 0)
     wrong = "'page-set' has no such choice";
-  options_set_text(ppd, count, list, &ret_options->text);
+  options_set_encoding(ppd, count, list, &ret_options->text);
+  options_set_size(ppd, ret_options);
+  options_set_text(count, list, ret_options, &ret_options->text);
   cupsFreeOptions(count, list);
   ppdClose(ppd);
   return wrong;

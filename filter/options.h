@@ -1,7 +1,7 @@
 /*
  * options.h - the options of the print job, or the defaults of the queue's PPD:
- * the two of our own, those of CUPS that choose pages, and those that lay out
- * plain text. No other option changes what is sent.
+ * our own, those of CUPS that choose pages, and those that lay out plain text.
+ * No other option changes what is sent.
  *
  * An unusable value is an error: using another one instead could join or split
  * cases, or send pages that were not chosen. If an option occurs twice, the
@@ -14,6 +14,8 @@
 #define DX_FILTER_OPTIONS_H
 
 #include <stdbool.h>
+
+#include "lib/print/text_encoding.h"
 
 #define OPTIONS_EVERY_MAX 1000 /* pages; the same limit as in the PPD */
 #define OPTIONS_RANGES_MAX 100 /* of pages */
@@ -30,6 +32,7 @@ struct options_text {
                            landscape or orientation-requested */
   double left, right, top, bottom; /* page-left, page-right ...: margins */
   double cpi, lpi;                 /* characters and lines per inch */
+  enum dx_text_encoding encoding;  /* TextEncoding */
   const char *wrong; /* NULL, or a clause as of options_read(): only plain text
                         must then be refused */
 };
@@ -40,12 +43,14 @@ struct options {
   struct page_range ranges[OPTIONS_RANGES_MAX]; /* page-ranges */
   int range_count;                              /* 0: all pages */
   bool no_even, no_odd;                         /* page-set */
+  double page_width, page_height;               /* PageSize or media */
   struct options_text text;
 };
 
 /*
  * Reads the PPD at ppd_path and the job's options as passed by cupsd. ppd_path
- * NULL: there is no queue (docextract submit), and no options. Returns NULL, or
+ * NULL: there is no queue (docextract submit), and no option but TextEncoding.
+ * Returns NULL, or
  * a plain clause that describes the mistake; *ret_options then contains the
  * valid options.
  */

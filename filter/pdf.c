@@ -20,6 +20,8 @@
 #include "filter/drawn.h"
 #include "filter/flatten.h"
 #include "filter/options.h"
+#include "filter/pdf_file.h"
+#include "filter/program.h"
 #include "filter/qpdf.h"
 #include "lib/base/buf.h"
 #include "lib/base/fs.h"
@@ -32,8 +34,9 @@
 
 struct pdf_work {
   qpdf_data pdf;
-  char *bytes; /* NULL: empty, or it cannot be read */
-  size_t len;
+  char *bytes;       /* NULL: empty, or it cannot be read */
+  size_t len, start; /* where its header begins */
+  char *fixed;       /* the bytes that were read instead; NULL: none */
   const struct pdf_task *task;
   bool ours;
   struct flatten_page *pages; /* those that were chosen */
@@ -44,22 +47,20 @@ struct pdf_work {
   struct pdf_done done;
 };
 
-/* Prints nothing: the messages of libqpdf may quote the document. */
 static void pdf_begin(struct pdf_work *w, int fd, bool ours,
                       const struct pdf_task *task)
 {
-  *w = (struct pdf_work){.pdf = qpdf_init(), .task = task, .ours = ours};
+  *w = (struct pdf_work){.task = task, .ours = ours};
   w->bytes = dx_fs_map(fd, &w->len);
-  w->drawn = (struct drawn){.pdf = w->pdf, .check.pdf = w->pdf};
-  qpdf_set_suppress_warnings(w->pdf, QPDF_TRUE);
-  qpdf_silence_errors(w->pdf);
 }
 
 static void pdf_end(struct pdf_work *w)
 {
   free(w->pages);
   drawn_release(&w->drawn);
-  qpdf_cleanup(&w->pdf);
+  if (w->pdf != NULL)
+    qpdf_cleanup(&w->pdf);
+  free(w->fixed);
   (void)munmap(w->bytes, w->len);
 }
 
@@ -94,49 +95,104 @@ static enum dx_reason pdf_refuse(struct pdf_work *w, enum dx_reason reason,
   return reason;
 }
 
+/* Called after the last question to libqpdf about errors. */
+static void pdf_read_program(struct pdf_work *w)
+{
+  qpdf_oh info, producer;
+  const char *text;
+
+  if (w->pdf == NULL) /* refused before it was read */
+    return;
+  info = qpdf_oh_get_key(w->pdf, qpdf_get_trailer(w->pdf), "/Info");
+  producer = qpdf_oh_get_key(w->pdf, info, "/Producer");
+  if (!qpdf_oh_is_string(w->pdf, producer))
+    return;
+  text = qpdf_oh_get_utf8_value(w->pdf, producer);
+  program_name(text, strlen(text), w->done.program);
+}
+
 /* ---- opening ---- */
 
-/*
- * True if the file has its end. No object may follow the last "startxref" and
- * its number: otherwise a newer version was truncated, and viewers would show
- * the older one.
- */
-static bool pdf_has_end(const char *bytes, size_t len)
+/* Without `repairs`, only a valid cross-reference table is accepted. */
+static enum dx_reason pdf_read(struct pdf_work *w, const char *bytes,
+                               size_t len, bool repairs)
 {
-  static const char word[] = "startxref";
-  const char *end = bytes + len, *at = end;
+  if (w->pdf != NULL)
+    qpdf_cleanup(&w->pdf);
+  w->pdf = qpdf_init();
+  w->drawn = (struct drawn){.pdf = w->pdf, .check.pdf = w->pdf};
+  /* Prints nothing: the messages of libqpdf may quote the document. */
+  qpdf_set_suppress_warnings(w->pdf, QPDF_TRUE);
+  qpdf_silence_errors(w->pdf);
+  qpdf_set_attempt_recovery(w->pdf, repairs);
+  (void)qpdf_read_memory(w->pdf, "", bytes, len, NULL);
+  qpdf_set_attempt_recovery(w->pdf, QPDF_TRUE);
+  return pdf_reason_of(w->pdf, DX_REASON_DAMAGED);
+}
 
-  do {
-    at = memrchr(bytes, word[0], (size_t)(at - bytes));
-    if (at == NULL)
-      return false;
-  } while ((size_t)(end - at) < strlen(word) ||
-           memcmp(at, word, strlen(word)) != 0);
-  at += strlen(word);
-  while (at < end && isspace((unsigned char)*at))
-    at++;
-  return at < end && isdigit((unsigned char)*at) &&
-         memmem(at, (size_t)(end - at), "%%EOF", 5) != NULL &&
-         memmem(at, (size_t)(end - at), " obj", 4) == NULL;
+/*
+ * If the table is wrong, libqpdf uses the last copy of each object that it
+ * finds. This may be an older version, because the newer one is damaged: then
+ * other values would be sent. False if that is possible.
+ */
+static bool pdf_has_one_version(const struct pdf_work *w, const char *bytes,
+                                size_t len, bool was_rebuilt)
+{
+  const size_t count = PDF_FILE_NUMBER_MAX + 1;
+  struct pdf_file_copies *copies; /* memory is allocated when written */
+  bool has_one;
+
+  copies = calloc(count, sizeof(*copies));
+  if (copies == NULL)
+    return false;
+  pdf_file_count(bytes, len, copies, count);
+  if (!was_rebuilt)
+    qpdf_trust_table(w->pdf, bytes, len, copies, count);
+  has_one = !pdf_file_has_gap(bytes, len) &&
+            (!was_rebuilt || qpdf_count_packed(w->pdf, copies, count)) &&
+            !qpdf_prints_copied(w->pdf, copies, count);
+  free(copies);
+  return has_one;
 }
 
 /* Opens it with an empty password. Rebuilds an invalid cross-reference table,
- * like every viewer. */
+ * like every viewer, unless that may lead to an older version. */
 static enum dx_reason pdf_open(struct pdf_work *w)
 {
+  enum pdf_file_end end = PDF_FILE_ENDS;
+  const char *bytes = w->bytes;
+  size_t len = w->len;
   enum dx_reason reason;
+  bool was_rebuilt, is_exact;
   qpdf_oh root;
 
-  if (w->bytes == NULL)
+  if (bytes == NULL)
     return DX_REASON_TROUBLE;
-  if (!w->ours && !pdf_has_end(w->bytes, w->len))
+  if (!w->ours) {
+    (void)pdf_file_is(bytes, len, &w->start);
+    bytes += w->start;
+    end = pdf_file_end(bytes, len - w->start, &len);
+  }
+  if (end == PDF_FILE_CUT)
     return pdf_refuse(w, DX_REASON_DAMAGED, 0, "its end is missing");
-  (void)qpdf_read_memory(w->pdf, "", w->bytes, w->len, NULL);
-  reason = pdf_reason_of(w->pdf, DX_REASON_DAMAGED);
+  reason = pdf_read(w, bytes, len, false);
+  if (reason != DX_REASON_NONE && !w->ours)
+    w->fixed = pdf_file_fix_offsets(bytes, len);
+  if (w->fixed != NULL) {
+    bytes = w->fixed;
+    reason = pdf_read(w, bytes, len, false);
+  }
+  was_rebuilt = reason != DX_REASON_NONE;
+  is_exact =
+      w->ours || (!was_rebuilt && qpdf_has_exact_table(w->pdf, bytes, len));
+  if (was_rebuilt)
+    reason = pdf_read(w, bytes, len, true);
   if (reason == DX_REASON_DAMAGED)
     return pdf_refuse(w, reason, 0, "its list of pages is missing");
   if (reason != DX_REASON_NONE)
     return reason;
+  if (!is_exact && end == PDF_FILE_UNMARKED)
+    return pdf_refuse(w, DX_REASON_DAMAGED, 0, "its end is missing");
   if (qpdf_is_encrypted(w->pdf) && !qpdf_allow_print_low_res(w->pdf) &&
       !qpdf_allow_print_high_res(w->pdf))
     return DX_REASON_PROTECTED;
@@ -144,6 +200,9 @@ static enum dx_reason pdf_open(struct pdf_work *w)
   if (!qpdf_oh_is_dictionary(w->pdf, root) ||
       !qpdf_oh_is_indirect(w->pdf, root))
     return pdf_refuse(w, DX_REASON_DAMAGED, 0, "its list of pages is missing");
+  if (!is_exact && !pdf_has_one_version(w, bytes, len, was_rebuilt))
+    return pdf_refuse(w, DX_REASON_DAMAGED, 0,
+                      "a later change to it may be missing");
   return pdf_reason_of(w->pdf, DX_REASON_DAMAGED);
 }
 
@@ -200,6 +259,17 @@ static enum dx_reason pdf_add_page(struct pdf_work *w, qpdf_oh page,
   return DX_REASON_NONE;
 }
 
+/* True if it is not a page, but a list of pages, perhaps without /Kids. */
+static bool pdf_is_list(qpdf_data pdf, qpdf_oh node, qpdf_oh count)
+{
+  qpdf_oh type = qpdf_oh_get_key(pdf, node, "/Type");
+  bool is_list = !qpdf_oh_is_null(pdf, count) ||
+                 qpdf_oh_is_name_and_equals(pdf, type, "/Pages");
+
+  qpdf_oh_release(pdf, type);
+  return is_list;
+}
+
 /*
  * `above`: a dictionary with the keys inherited from the nodes above. If /Count
  * is larger than the number of pages, some are lost; if it is smaller, some
@@ -220,10 +290,11 @@ static enum dx_reason pdf_visit_node(struct pdf_work *w, qpdf_oh node,
   if (qpdf_is_lost(pdf, node, "/Resources")) /* refuses pages that use them */
     qpdf_oh_replace_key(pdf, page, "/Resources",
                         qpdf_oh_new_name(pdf, "/Lost"));
-  if (qpdf_oh_is_null(pdf, kids))
+  if (qpdf_oh_is_null(pdf, kids) && !pdf_is_list(pdf, node, count))
     reason = pdf_add_page(w, node, page);
   else if (!qpdf_oh_is_array(pdf, kids))
-    reason = pdf_refuse(w, DX_REASON_DAMAGED, 0, NULL);
+    reason =
+        pdf_refuse(w, DX_REASON_DAMAGED, 0, "its list of pages is missing");
   else if (depth >= DEPTH_MAX || ++w->nodes > DX_PAGES_MAX)
     reason =
         pdf_refuse(w, DX_REASON_DAMAGED, 0, "its list of pages is missing");
@@ -250,6 +321,29 @@ static enum dx_reason pdf_visit_node(struct pdf_work *w, qpdf_oh node,
   return reason;
 }
 
+/* A linearized file begins with a dictionary that has its number of pages. It
+ * is out of date if the file no longer has the length in it. */
+static bool pdf_has_other_count(const struct pdf_work *w)
+{
+  const char *bytes = w->bytes + w->start;
+  size_t size = w->len - w->start;
+  int number, generation, pages;
+  long long len;
+  qpdf_oh dict;
+
+  if (w->ours || !pdf_file_first_object(bytes, size, &number, &generation))
+    return false;
+  dict = qpdf_get_object_by_id(w->pdf, number, generation);
+  return qpdf_oh_is_dictionary(w->pdf, dict) &&
+         qpdf_oh_has_key(w->pdf, dict, "/Linearized") &&
+         qpdf_oh_get_value_as_longlong(
+             w->pdf, qpdf_oh_get_key(w->pdf, dict, "/L"), &len) &&
+         len == (long long)size &&
+         qpdf_oh_get_value_as_int(w->pdf, qpdf_oh_get_key(w->pdf, dict, "/N"),
+                                  &pages) &&
+         pages != w->total;
+}
+
 static enum dx_reason pdf_choose(struct pdf_work *w)
 {
   qpdf_oh root = qpdf_get_root(w->pdf);
@@ -261,6 +355,9 @@ static enum dx_reason pdf_choose(struct pdf_work *w)
   else
     reason =
         pdf_refuse(w, DX_REASON_DAMAGED, 0, "its list of pages is missing");
+  if (reason == DX_REASON_NONE && pdf_has_other_count(w))
+    reason =
+        pdf_refuse(w, DX_REASON_DAMAGED, 0, "its number of pages is wrong");
   qpdf_oh_remove_key(w->pdf, root, "/Pages"); /* there will be another one */
   qpdf_oh_release_all(w->pdf);
   return reason == DX_REASON_NONE && w->count == 0 ? DX_REASON_NO_PAGES
@@ -285,22 +382,50 @@ static enum dx_reason pdf_check_contents(struct pdf_work *w)
   return reason;
 }
 
-static enum dx_reason pdf_check_and_strip(struct pdf_work *w)
+static enum dx_reason pdf_check_drawn(struct pdf_work *w)
 {
   enum dx_reason reason = DX_REASON_NONE;
-  int i, number = 0;
+  int i;
 
   for (i = 0; i < w->count && reason == DX_REASON_NONE; i++) {
-    number = w->pages[i].number;
     reason = drawn_page(&w->drawn, w->pages[i].id);
+    w->done.in_image = w->drawn.check.in_image;
+    if (reason != DX_REASON_NONE)
+      reason = pdf_refuse(w, reason, w->pages[i].number, w->drawn.check.why);
   }
-  if (reason == DX_REASON_NONE) {
-    number = 0;
-    reason = drawn_strip(&w->drawn);
-  }
-  return reason != DX_REASON_NONE
-             ? pdf_refuse(w, reason, number, w->drawn.check.why)
-             : pdf_reason_of(w->pdf, DX_REASON_DAMAGED);
+  return reason;
+}
+
+/* Resources that a page lists but does not use are sent like all others, unless
+ * something is wrong with them: finding them requires all content to be
+ * unpacked once more. False if there are none. */
+static bool pdf_drop_unused(struct pdf_work *w)
+{
+  long long left = w->drawn.check.left;
+  bool dropped = false;
+  int i;
+
+  for (i = 0; i < w->count; i++)
+    if (qpdf_drop_unused(w->pdf, w->pages[i].id))
+      dropped = true;
+  drawn_release(&w->drawn);
+  w->drawn =
+      (struct drawn){.pdf = w->pdf, .check = {.pdf = w->pdf, .left = left}};
+  return dropped;
+}
+
+static enum dx_reason pdf_check_and_strip(struct pdf_work *w)
+{
+  enum dx_reason reason = pdf_check_drawn(w);
+
+  if ((reason == DX_REASON_DAMAGED || reason == DX_REASON_UNKNOWN) &&
+      !w->ours && pdf_drop_unused(w))
+    reason = pdf_check_drawn(w);
+  if (reason != DX_REASON_NONE)
+    return reason;
+  reason = drawn_strip(&w->drawn);
+  return reason != DX_REASON_NONE ? pdf_refuse(w, reason, 0, w->drawn.check.why)
+                                  : pdf_reason_of(w->pdf, DX_REASON_DAMAGED);
 }
 
 /* ---- the new page tree ---- */
@@ -412,6 +537,8 @@ enum dx_reason pdf_rewrite(int fd, bool ours, const struct pdf_task *task,
     reason = pdf_reason_of(w.pdf, DX_REASON_TROUBLE);
   }
   error = errno; /* isolate.c must detect ENOMEM */
+  if (reason != DX_REASON_NONE && !ours)
+    pdf_read_program(&w);
   *ret_done = w.done;
   pdf_end(&w);
   if (separator.pdf != NULL)

@@ -27,10 +27,12 @@ static void png_fail(png_structp libpng, png_const_charp message)
   png_longjmp(libpng, 1);
 }
 
-/* Of the errors that libpng tolerates, invalid compressed data are damage. */
+/* Of the errors that libpng tolerates, invalid compressed data are damage. But
+ * some programs add bytes after their end, to fill the chunk. */
 static void png_warn(png_structp libpng, png_const_charp message)
 {
-  if (strncmp(message, "IDAT:", 5) == 0)
+  if (strncmp(message, "IDAT:", 5) == 0 &&
+      strcmp(message, "IDAT: Extra compressed data") != 0)
     png_fail(libpng, message);
 }
 

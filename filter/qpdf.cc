@@ -3,10 +3,14 @@
  */
 #include "filter/qpdf.h"
 
+#include <algorithm>
 #include <climits>
+#include <cstring>
 #include <exception>
 #include <memory>
 #include <new>
+#include <set>
+#include <sstream>
 #include <stdexcept>
 #include <string>
 #include <unistd.h>
@@ -17,6 +21,7 @@
 #include <qpdf/Buffer.hh>
 #include <qpdf/Pipeline.hh>
 #include <qpdf/QPDF.hh>
+#include <qpdf/QPDFXRefEntry.hh>
 
 /* Debian 12 has 11.3. Its struct _qpdf_data, which no header declares, begins
  * with this pointer. A direct null is the same as an absent value, but newer
@@ -83,6 +88,173 @@ QPDFObjectHandle object_of(qpdf_data data, qpdf_oh object)
       qpdf_oh_get_object_id(data, object),
       qpdf_oh_get_generation(data, object));
 }
+
+/* ---- resources that are not used ---- */
+
+using words = std::set<std::string>;
+
+/* The lists of resources, and the operators that use them. */
+const struct {
+  const char *key, *operators[4];
+} resource_lists[] = {{"/ColorSpace", {"cs", "CS", "BI"}},
+                      {"/ExtGState", {"gs"}},
+                      {"/Font", {"Tf"}},
+                      {"/Pattern", {"scn", "SCN"}},
+                      {"/Properties", {"BDC", "DP"}},
+                      {"/Shading", {"sh"}},
+                      {"/XObject", {"Do"}}};
+#define OPERATOR_MAX 3 /* bytes */
+
+int hex_digit(char c)
+{
+  auto digits = "0123456789abcdef";
+  auto at = c != '\0' ? strchr(digits, c | 0x20) : nullptr;
+
+  return at != nullptr ? static_cast<int>(at - digits) : -1;
+}
+
+/* "/F#32" is the name /F2. */
+std::string decoded(const std::string &word)
+{
+  std::string name;
+
+  for (size_t i = 0; i < word.size(); i++) {
+    bool is_code = word[i] == '#' && i + 2 < word.size() &&
+                   hex_digit(word[i + 1]) >= 0 && hex_digit(word[i + 2]) >= 0;
+
+    name += is_code ? static_cast<char>(hex_digit(word[i + 1]) * 16 +
+                                        hex_digit(word[i + 2]))
+                    : word[i];
+    i += is_code ? 2 : 0;
+  }
+  return name;
+}
+
+/* Adds all names and operators, and what only looks like them, in strings,
+ * comments, and images: none is missed. */
+void add_words(QPDFObjectHandle stream, words &found)
+{
+  static const std::string ends("\0\t\n\f\r ()<>[]{}/%", 16);
+  auto data = stream.getStreamData();
+  std::string text(reinterpret_cast<char *>(data->getBuffer()),
+                   data->getSize());
+
+  for (size_t at = 0, end; at < text.size(); at = end) {
+    end = std::min(text.find_first_of(ends, at + 1), text.size());
+    if (text[at] == '/')
+      found.insert(decoded(text.substr(at, end - at)));
+    else if (ends.find(text[at]) != std::string::npos)
+      at++;
+    if (end - at <= OPERATOR_MAX)
+      found.insert(text.substr(at, end - at));
+  }
+}
+
+/* What has content, and perhaps resources: a page, form, pattern, or font. */
+struct owner {
+  QPDFObjectHandle dict;
+  std::vector<QPDFObjectHandle> contents;
+};
+
+/* The owners that a resource is, or contains. */
+void add_owners(QPDFObjectHandle resource, std::vector<owner> &owners)
+{
+  if (resource.isStream()) {
+    auto dict = resource.getDict();
+
+    if (dict.getKey("/Subtype").isNameAndEquals("/Form") ||
+        dict.getKey("/PatternType").isInteger())
+      owners.push_back({dict, {resource}});
+  } else if (resource.isArray()) { /* the font of a graphics state */
+    if (resource.getArrayNItems() > 0)
+      add_owners(resource.getArrayItem(0), owners);
+  } else if (resource.getKey("/Subtype").isNameAndEquals("/Type3")) {
+    owner font = {resource, {}};
+
+    for (auto &glyph : resource.getKey("/CharProcs").getDictAsMap())
+      if (glyph.second.isStream())
+        font.contents.push_back(glyph.second);
+    owners.push_back(font);
+  }
+}
+
+/* All owners among those resources that have these names. */
+std::vector<owner> owners_of(QPDFObjectHandle resources, const words &names)
+{
+  std::vector<owner> owners;
+
+  for (auto &list : resource_lists)
+    if (resources.getKey(list.key).isDictionary())
+      for (auto &entry : resources.getKey(list.key).getDictAsMap()) {
+        auto resource = entry.second;
+
+        if (names.count(entry.first) == 0)
+          continue;
+        if (list.key == std::string("/ExtGState") && resource.isDictionary()) {
+          add_owners(resource.getKey("/Font"), owners);
+          resource = resource.getKey("/SMask");
+          if (resource.isDictionary())
+            resource = resource.getKey("/G");
+        }
+        if (resource.isStream() || resource.isDictionary())
+          add_owners(resource, owners);
+      }
+  return owners;
+}
+
+/* What the owner uses of its resources. What has no resources of its own uses
+ * those of its owner. */
+words used_by(const owner &user, QPDFObjectHandle resources)
+{
+  std::set<QPDFObjGen> read;
+  words used;
+  size_t before;
+
+  for (auto &content : user.contents)
+    add_words(content, used);
+  do {
+    before = used.size();
+    for (auto &part : owners_of(resources, used))
+      if (!part.dict.getKey("/Resources").isDictionary())
+        for (auto &content : part.contents)
+          if (read.insert(content.getObjGen()).second)
+            add_words(content, used);
+  } while (used.size() > before);
+  return used;
+}
+
+/* The resources without those that are not used. QPDFObjectHandle would not
+ * keep references to nothing. */
+QPDFObjectHandle only_used(QPDFObjectHandle resources, const words &used,
+                           bool &changed)
+{
+  auto copy = resources.getDictAsMap();
+
+  for (auto &list : resource_lists) {
+    bool is_color = list.key == std::string("/ColorSpace"), is_used = false;
+    auto all = copy.find(list.key);
+
+    if (all == copy.end())
+      continue;
+    for (auto name = list.operators; *name != nullptr; name++)
+      is_used = is_used || used.count(*name) > 0;
+    if (all->second.isNull() && !is_used) {
+      copy.erase(all);
+      changed = true;
+    } else if (all->second.isDictionary()) {
+      auto kept = all->second.getDictAsMap();
+
+      for (auto &entry : all->second.getDictAsMap())
+        if (used.count(entry.first) == 0 &&
+            !(is_color && entry.first.compare(0, 8, "/Default") == 0)) {
+          kept.erase(entry.first);
+          changed = true;
+        }
+      all->second = QPDFObjectHandle::newDictionary(kept);
+    }
+  }
+  return QPDFObjectHandle::newDictionary(copy);
+}
 } // namespace
 
 void qpdf_exit_when_out(int status)
@@ -115,6 +287,162 @@ bool qpdf_is_lost(qpdf_data data, qpdf_oh dict, const char *key)
     return entries.count(key) > 0 && is_lost(entries[key]);
   } catch (std::exception &) {
     return true;
+  }
+}
+
+bool qpdf_each_stream(qpdf_data data, qpdf_stream_visitor *visitor, void *ctx)
+{
+  try {
+    for (auto &object : qpdf_c_get_qpdf(data)->getAllObjects())
+      if (object.isStream() &&
+          !visitor(ctx, object.getObjectID(), object.getGeneration()))
+        break;
+    return true;
+  } catch (std::exception &) {
+    return false;
+  }
+}
+
+bool qpdf_has_exact_table(qpdf_data data, const char *bytes, size_t len)
+{
+  size_t start;
+
+  try {
+    for (auto &entry : qpdf_c_get_qpdf(data)->getXRefTable())
+      if (entry.second.getType() == 1 && entry.second.getOffset() != 0 &&
+          !pdf_file_has_object(bytes, len, entry.second.getOffset(),
+                               entry.first.getObj(), entry.first.getGen(),
+                               &start))
+        return false; /* an offset of 0 is null to viewers */
+    return true;
+  } catch (std::exception &) {
+    return false;
+  }
+}
+
+void qpdf_trust_table(qpdf_data data, const char *bytes, size_t len,
+                      pdf_file_copies *copies, size_t count)
+{
+  size_t start;
+
+  try {
+    for (auto &entry : qpdf_c_get_qpdf(data)->getXRefTable()) {
+      auto number = static_cast<size_t>(entry.first.getObj());
+      auto offset = entry.second.getType() == 1 ? entry.second.getOffset() : 0;
+
+      if (number >= count)
+        continue;
+      if (entry.second.getType() != 1)
+        copies[number].count++;
+      else if (!pdf_file_has_object(bytes, len, offset, entry.first.getObj(),
+                                    entry.first.getGen(), &start))
+        copies[number].count += pdf_file_has_end_between(
+            bytes, len, copies[number].last, static_cast<size_t>(offset));
+      else if (start == copies[number].last)
+        copies[number].count = 1;
+    }
+  } catch (std::exception &) {
+    return;
+  }
+}
+
+bool qpdf_count_packed(qpdf_data data, pdf_file_copies *copies, size_t count)
+{
+  try {
+    for (auto &object : qpdf_c_get_qpdf(data)->getAllObjects()) {
+      if (!object.isStream() ||
+          !object.getDict().getKey("/Type").isNameAndEquals("/ObjStm"))
+        continue;
+      auto unpacked = object.getStreamData();
+      std::istringstream header(
+          std::string(reinterpret_cast<char *>(unpacked->getBuffer()),
+                      unpacked->getSize()));
+      int n = object.getDict().getKey("/N").getIntValueAsInt();
+      for (size_t number, offset; n > 0 && header >> number >> offset; n--)
+        if (number < count)
+          copies[number].count++;
+      if (n > 0)
+        return false;
+    }
+    return true;
+  } catch (std::exception &) {
+    return false;
+  }
+}
+
+bool qpdf_prints_copied(qpdf_data data, const pdf_file_copies *copies,
+                        size_t count)
+{
+  static const std::set<std::string> not_printed = {
+      "/A",          "/AA",
+      "/B",          "/DSS",
+      "/Dest",       "/Dests",
+      "/Names",      "/Metadata",
+      "/OpenAction", "/Outlines",
+      "/Perms",      "/PieceInfo",
+      "/Popup",      "/StructTreeRoot",
+      "/Threads",    "/Thumb"};
+  std::set<int> seen;
+  std::vector<QPDFObjectHandle> waiting;
+
+  try {
+    waiting.push_back(qpdf_c_get_qpdf(data)->getRoot());
+    while (!waiting.empty()) {
+      auto object = waiting.back();
+      waiting.pop_back();
+      auto id = object.getObjectID();
+      if (id > 0 && !seen.insert(id).second)
+        continue;
+      if (id > 0 && static_cast<size_t>(id) < count && copies[id].count > 1)
+        return true;
+      if (object.isStream())
+        object = object.getDict();
+      if (object.isArray()) {
+        for (auto &item : object.getArrayAsVector())
+          waiting.push_back(item);
+      } else if (object.isDictionary()) {
+        for (auto &entry : object.getDictAsMap())
+          if (not_printed.count(entry.first) == 0)
+            waiting.push_back(entry.second);
+      }
+    }
+    return false;
+  } catch (std::exception &) {
+    return true;
+  }
+}
+
+bool qpdf_drop_unused(qpdf_data data, int id)
+{
+  std::set<QPDFObjGen> seen;
+  bool changed = false;
+
+  try {
+    auto page = qpdf_c_get_qpdf(data)->getObjectByID(id, 0);
+    std::vector<owner> waiting = {{page, {}}};
+    auto contents = page.getKey("/Contents");
+
+    if (contents.isStream())
+      waiting[0].contents.push_back(contents);
+    else if (contents.isArray())
+      waiting[0].contents = contents.getArrayAsVector();
+    while (!waiting.empty()) {
+      auto user = waiting.back();
+      auto resources = user.dict.getKey("/Resources");
+
+      waiting.pop_back();
+      if (!resources.isDictionary() || user.contents.empty() ||
+          !seen.insert(user.contents[0].getObjGen()).second)
+        continue;
+      auto used = used_by(user, resources);
+      resources = only_used(resources, used, changed);
+      user.dict.replaceKey("/Resources", resources);
+      for (auto &part : owners_of(resources, used))
+        waiting.push_back(part);
+    }
+    return changed;
+  } catch (std::exception &) {
+    return false;
   }
 }
 

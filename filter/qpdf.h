@@ -20,6 +20,7 @@
 extern "C" {
 #endif
 
+#include "filter/pdf_file.h"
 #include "filter/unpack.h"
 #include "lib/base/buf.h"
 
@@ -55,6 +56,41 @@ bool qpdf_walk(qpdf_data pdf, int id, int generation, uint64_t roles,
 /* True if the value of the key is a reference to nothing, which the C API
  * treats as an absent key. Always false for a direct dictionary. */
 bool qpdf_is_lost(qpdf_data pdf, qpdf_oh dict, const char *key);
+
+/* Passes each stream of the file to the visitor until it returns false. False
+ * if the file cannot be read. */
+typedef bool qpdf_stream_visitor(void *ctx, int id, int generation);
+bool qpdf_each_stream(qpdf_data pdf, qpdf_stream_visitor *visitor, void *ctx);
+
+/* True if each entry of the cross-reference table leads to the header of its
+ * object in these bytes, from which the PDF was read. */
+bool qpdf_has_exact_table(qpdf_data pdf, const char *bytes, size_t len);
+
+/*
+ * For a table that could be read. Sets the count to 1 if its entry leads to the
+ * last copy. Adds 1 if it leads to nothing, and the last copy is in an older
+ * version; and for a copy in an object stream.
+ */
+void qpdf_trust_table(qpdf_data pdf, const char *bytes, size_t len,
+                      struct pdf_file_copies *copies, size_t count);
+
+/* For a table that libqpdf has made: adds the copies in object streams. False
+ * if such a stream cannot be read. */
+bool qpdf_count_packed(qpdf_data pdf, struct pdf_file_copies *copies,
+                       size_t count);
+
+/* True if what is printed refers to an object with several copies, directly or
+ * not: pages, annotations, forms, and layers. */
+bool qpdf_prints_copied(qpdf_data pdf, const struct pdf_file_copies *copies,
+                        size_t count);
+
+/*
+ * Removes the resources that a page, and the forms, patterns and glyphs that it
+ * draws, list but do not use: those whose names are not in the content. Of a
+ * lost list, the operators are looked for. False if there are none, or if a
+ * content cannot be read. All streams of the page are unpacked.
+ */
+bool qpdf_drop_unused(qpdf_data pdf, int page);
 
 /* Adds a copy of an image that was accepted, without metadata. If memory is
  * lacking, copy->failed is set. */

@@ -26,6 +26,7 @@
 #define EXCESS_BYTES (1 << 20)
 #define EXCESS_INLINE_BYTES 16
 #define INLINE_DICT_BYTES (64 << 10)
+#define SUMS_MIN 8
 
 struct stored;
 
@@ -223,6 +224,7 @@ static enum dx_reason image_check_ccitt(const struct stored *s,
   long long row = columns < 1 ? 1 : (columns + 7) / 8;
   long long size = (s->width + 7) / 8 * s->height;
   long long rows = (size + row - 1) / row;
+  uint32_t bad;
   struct ccitt_parms ccitt = {
       .k = (int)stream_number(pdf, s->parms, "/K", NULL, 0),
       .columns = (uint32_t)columns,
@@ -233,7 +235,7 @@ static enum dx_reason image_check_ccitt(const struct stored *s,
     return stream_damaged(s->c, "an image has no size");
   if (!stream_spend(s->c, size))
     return DX_REASON_TOO_COMPLEX;
-  return codecs_ccitt(bytes, len, &ccitt, &s->c->why);
+  return codecs_ccitt(bytes, len, &ccitt, &bad, &s->c->why);
 }
 
 /* Of the samples, when unpacked; with PNG predictors each row has one more. */
@@ -329,6 +331,19 @@ static bool stored_has_length(qpdf_data pdf, qpdf_oh dict, size_t len)
   return more >= 0 && more <= (qpdf_is_encrypted(pdf) ? AES_BYTES : 0);
 }
 
+/* An empty stream of a program that writes no /Length then: libqpdf takes the
+ * line end before "endstream" as its data. */
+static bool stored_is_empty(const struct stored *s, const unsigned char *bytes,
+                            size_t len)
+{
+  size_t i = 0;
+
+  while (i < len && (bytes[i] == '\r' || bytes[i] == '\n'))
+    i++;
+  return i == len && s->count == 0 &&
+         !qpdf_oh_has_key(s->c->pdf, s->dict, "/Length");
+}
+
 /* The bytes as they are stored, but decrypted; the caller frees them. */
 static enum dx_reason stored_read(struct stored *s, unsigned char **ret_bytes,
                                   size_t *ret_len)
@@ -351,11 +366,75 @@ static enum dx_reason stored_read(struct stored *s, unsigned char **ret_bytes,
   return stored_read_filters(s);
 }
 
+/* How many Flate streams of the file have such a checksum. */
+struct sums {
+  struct stream_check *c;
+  long long left;
+  int of[UNPACK_WRONG_SUM + 1];
+  bool all_end; /* as Deflate does, and have a right /Length */
+};
+
+/* False: enough is known. */
+static bool sums_add(void *ctx, int id, int generation)
+{
+  struct sums *sums = ctx;
+  qpdf_data pdf = sums->c->pdf;
+  qpdf_oh stream = qpdf_get_object_by_id(pdf, id, generation);
+  struct stored s = {
+      .c = sums->c, .stream = stream, .dict = qpdf_oh_get_dict(pdf, stream)};
+  struct unpacked u = {.most = SIZE_MAX, .left = &sums->left};
+  unsigned char *raw;
+  size_t len, i = 0;
+  enum dx_reason reason = stored_read(&s, &raw, &len);
+
+  while (i < s.count && s.stages[i].filter != UNPACK_FLATE)
+    i++;
+  if (i < s.count && len > 0) {
+    unpack(s.stages, s.count, raw, len, &u);
+    sums->of[u.sum]++;
+    sums->all_end = sums->all_end && u.end == UNPACK_WHOLE &&
+                    stored_has_length(pdf, s.dict, len);
+  } else if (reason == DX_REASON_DAMAGED) {
+    sums->all_end = false;
+  }
+  free(raw);
+  qpdf_oh_release(pdf, stream);
+  return sums->of[UNPACK_RIGHT_SUM] == 0;
+}
+
+/*
+ * Some programs write no correct checksum in any stream. True for a file of
+ * such a program: all are zero, or there are at least SUMS_MIN, all are wrong,
+ * and everything else about the streams is right. With fewer, data that end
+ * early could pass: seven zero bits are the end of a block with fixed codes.
+ */
+static bool stream_has_no_sums(struct stream_check *c)
+{
+  struct sums sums = {.c = c, .left = c->left, .all_end = true};
+  const char *why = c->why;
+  int wrong;
+
+  if (c->sums != SUMS_UNKNOWN)
+    return c->sums == SUMS_UNUSED;
+  (void)qpdf_each_stream(c->pdf, sums_add, &sums);
+  wrong = sums.of[UNPACK_ZERO_SUM] + sums.of[UNPACK_WRONG_SUM];
+  c->why = why;
+  c->sums = SUMS_USED;
+  if (sums.of[UNPACK_RIGHT_SUM] == 0 && sums.all_end &&
+      (wrong >= SUMS_MIN || (wrong > 0 && wrong == sums.of[UNPACK_ZERO_SUM] &&
+                             sums.of[UNPACK_NO_SUM] == 0)))
+    c->sums = SUMS_UNUSED;
+  return c->sums == SUMS_UNUSED;
+}
+
 static enum dx_reason stored_unpack(const struct stored *s,
                                     const unsigned char *bytes, size_t len,
                                     struct unpacked *u)
 {
   unpack(s->stages, s->count, bytes, len, u);
+  if (u->sum > UNPACK_RIGHT_SUM && u->end < UNPACK_DAMAGED &&
+      !stream_has_no_sums(s->c))
+    u->end = UNPACK_DAMAGED;
   switch (u->end) {
   case UNPACK_CUT:
     return stream_damaged(s->c, "a part of it ends early");
@@ -425,6 +504,8 @@ static enum dx_reason image_check(struct stored *s, const unsigned char *bytes,
     u.len = 0;
     u.keep = s->codec != NULL;
     reason = stored_unpack(s, bytes, len, &u);
+    if (u.end == UNPACK_CUT && s->codec == NULL && u.len >= need)
+      reason = DX_REASON_NONE;
   }
   if (reason == DX_REASON_NONE && s->codec != NULL) {
     const unsigned char *coded =
@@ -466,12 +547,39 @@ static enum dx_reason stored_load(struct stream_check *c, qpdf_oh stream,
       reason = DX_REASON_UNKNOWN;
     else if (len > 0)
       reason = stored_unpack(&s, raw, len, u);
-    if (len > 0 && s.count == 0 && u->keep &&
-        !stored_has_length(c->pdf, s.dict, len))
-      u->end = UNPACK_SHORT;
+    if (reason == DX_REASON_NONE && len > 0 &&
+        !stored_has_length(c->pdf, s.dict, len) &&
+        !stored_is_empty(&s, raw, len)) {
+      if (u->end == UNPACK_SHORT)
+        reason = stream_damaged(c, "a part of it ends early");
+      else if (s.count == 0 && u->keep)
+        u->end = UNPACK_SHORT;
+    }
   }
   free(raw);
   return reason;
+}
+
+/* ---- fonts, CMaps, and other data ---- */
+
+/* Data that ended early, at a permitted place. A font has the length that its
+ * dictionary names, a CMap its last operator. */
+static bool data_is_whole(struct stream_check *c, qpdf_oh stream,
+                          const struct unpacked *u)
+{
+  static const char end[] = "endcmap";
+  struct unpacked kept = {.keep = true, .most = SIZE_MAX, .left = &c->left};
+  qpdf_oh dict = qpdf_oh_get_dict(c->pdf, stream);
+  long long font = stream_number(c->pdf, dict, "/Length1", NULL, 0) +
+                   stream_number(c->pdf, dict, "/Length2", NULL, 0) +
+                   stream_number(c->pdf, dict, "/Length3", NULL, 0);
+  bool whole = font > 0 && (size_t)font == u->len;
+
+  if (font == 0 && stored_load(c, stream, &kept) == DX_REASON_NONE)
+    whole = memmem(dx_buf_text(&kept.bytes), kept.bytes.len, end,
+                   strlen(end)) != NULL;
+  dx_buf_release(&kept.bytes);
+  return whole;
 }
 
 /* ---- content ---- */
@@ -548,6 +656,28 @@ static enum dx_reason stream_check_content(struct stream_check *c,
                        stream_check_inline, c);
 }
 
+/* A blank page: nothing but the header of Flate. It becomes an empty stream. */
+static bool stream_is_blank(struct stream_check *c, qpdf_oh stream)
+{
+  qpdf_oh null = qpdf_oh_new_null(c->pdf);
+  struct stored s = {
+      .c = c, .stream = stream, .dict = qpdf_oh_get_dict(c->pdf, stream)};
+  unsigned char *raw;
+  size_t len;
+  bool blank = stored_read(&s, &raw, &len) == DX_REASON_NONE && s.count == 1 &&
+               s.codec == NULL && unpack_is_flate_header(raw, len) &&
+               stored_has_length(c->pdf, s.dict, len);
+
+  free(raw);
+  if (!blank)
+    return false;
+  qpdf_oh_replace_stream_data(c->pdf, stream, (const unsigned char *)"", 0,
+                              null, null);
+  qpdf_oh_replace_key(c->pdf, s.dict, "/Length",
+                      qpdf_oh_new_integer(c->pdf, 0));
+  return true;
+}
+
 /* An operator may open something in one stream and close it in another, unless
  * the first ended early. */
 static enum dx_reason stream_check_contents(struct stream_check *c,
@@ -555,6 +685,7 @@ static enum dx_reason stream_check_contents(struct stream_check *c,
 {
   struct unpacked u = {.keep = true, .most = SIZE_MAX, .left = &c->left};
   enum dx_reason reason = DX_REASON_NONE;
+  bool is_proven = true; /* by checksums, if there are any */
   int count = 1;
 
   for (int i = 0; i < count && reason == DX_REASON_NONE; i++) {
@@ -571,6 +702,7 @@ static enum dx_reason stream_check_contents(struct stream_check *c,
       item = stream_item(c->pdf, contents, i);
     }
     u.end = UNPACK_WHOLE;
+    u.sum = UNPACK_NO_SUM;
     before = u.bytes.len;
     if (i > 0)
       dx_buf_puts(&u.bytes, "\n");
@@ -581,12 +713,16 @@ static enum dx_reason stream_check_contents(struct stream_check *c,
     else if (is_listed || !qpdf_oh_is_null(c->pdf, item) ||
              qpdf_oh_is_indirect(c->pdf, item))
       reason = stream_damaged(c, "a part of its content is missing");
+    if (reason == DX_REASON_DAMAGED && kind == STREAM_CONTENTS &&
+        u.end == UNPACK_CUT && stream_is_blank(c, item))
+      reason = DX_REASON_NONE;
     if (reason == DX_REASON_NONE && u.end == UNPACK_SHORT)
       reason = stream_check_content(c, &u, before, true);
+    is_proven = is_proven && u.sum <= UNPACK_RIGHT_SUM;
     qpdf_oh_release_all(c->pdf);
   }
   if (reason == DX_REASON_NONE)
-    reason = stream_check_content(c, &u, 0, false);
+    reason = stream_check_content(c, &u, 0, !is_proven);
   if (reason == DX_REASON_NONE && (c->copy.len > 0 || c->copy.failed)) {
     /* With the copy of its inline images, it becomes the content. */
     qpdf_oh stream = qpdf_get_object_by_id(c->pdf, c->id, c->generation);
@@ -624,9 +760,11 @@ enum dx_reason stream_whole(struct stream_check *c, int id, int generation,
     reason = stream_check_contents(c, kind);
   else
     reason = stored_load(c, object, kind == STREAM_IMAGE ? NULL : &u);
-  if (reason == DX_REASON_NONE && u.end == UNPACK_SHORT)
+  if (reason == DX_REASON_NONE && u.end == UNPACK_SHORT &&
+      !data_is_whole(c, object, &u))
     reason = stream_damaged(c, "a part of it ends early");
   qpdf_oh_release_all(c->pdf);
+  c->in_image = kind == STREAM_IMAGE && reason == DX_REASON_DAMAGED;
   if (reason == DX_REASON_UNKNOWN)
     c->why = "a part of it is stored in a way that is not known here";
   else if (reason != DX_REASON_DAMAGED)

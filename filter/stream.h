@@ -4,7 +4,10 @@
  *
  * Each is unpacked once, by unpack.h or a decoder of images (codecs.h).
  * It may end early only if nothing can be missing: an image has all bytes that
- * its size needs, content ends after a complete operator.
+ * its size needs; and at the end of a Deflate block with a correct /Length,
+ * content that ends after a complete operator, a font with the length that its
+ * dictionary names, a CMap with its last operator. Checksums may be wrong only
+ * if those of all streams of the file are.
  *
  * Ownership: a call releases all handles of the document; what must last is an
  * object ID. Blocking: as long as unpacking takes.
@@ -13,6 +16,8 @@
  */
 #ifndef DX_FILTER_STREAM_H
 #define DX_FILTER_STREAM_H
+
+#include <stdbool.h>
 
 #include <qpdf/qpdf-c.h>
 
@@ -30,8 +35,10 @@ struct stream_check {
   qpdf_data pdf;
   long long left;  /* bytes that may still be unpacked, in all streams */
   const char *why; /* of the last DAMAGED: completes "page 3 is damaged: ..." */
-  /* private: the stream being checked */
-  int id, generation;
+  bool in_image;   /* it is about an image */
+  /* private: */
+  enum { SUMS_UNKNOWN, SUMS_USED, SUMS_UNUSED } sums; /* of the whole file */
+  int id, generation;          /* of the stream being checked */
   struct dx_buf copy;          /* of content with inline images to be cleaned */
   const unsigned char *copied; /* up to here */
 };

@@ -37,7 +37,9 @@ struct pdf_done {
   int pages;               /* separator pages included */
   int needs_fonts;         /* not 0, with TROUBLE: try again with fonts */
   int page;                /* of the refusal, from 1; 0: unknown */
+  int in_image;            /* not 0, with DAMAGED: an image is, as of a scan */
   char why[PDF_WHY_BYTES]; /* "an image ends early"; may be empty */
+  char program[DX_PROGRAM_BYTES]; /* of a refused document; may be empty */
 };
 
 #endif

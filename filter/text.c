@@ -28,6 +28,8 @@
 #include <fribidi.h>
 #include FT_MULTIPLE_MASTERS_H
 
+#include "filter/reading.h"
+
 #define TEXT_FONTS_MAX 32
 #define TEXT_GRID_MAX 1000 /* columns, and rows, of a page */
 #define TEXT_LINE_MAX 4096 /* characters of a line, marks included */
@@ -78,6 +80,7 @@ struct text {
   struct item items[TEXT_PAGE_MAX]; /* of the page so far */
   int count, begin;                 /* begin: of the current line */
   int row, column, page;
+  size_t lines; /* of the file, the current one included */
 
   /* What is drawn in one font and width. */
   cairo_glyph_t glyphs[TEXT_LINE_MAX];
@@ -95,7 +98,7 @@ struct text {
 
 /* ---- fonts ---- */
 
-/* wcwidth() and mbsnrtowcs() need UTF-8, whatever the locale is. */
+/* wcwidth() needs UTF-8, whatever the locale is. */
 static bool text_open_fonts(void)
 {
   FcPattern *wanted =
@@ -131,7 +134,7 @@ static bool text_open_fonts(void)
     FcFontSetDestroy(found);
   FcFini();
   return text_font_count > 0 && setlocale(LC_CTYPE, "C.UTF-8") != NULL &&
-         FT_Init_FreeType(&text_library) == 0;
+         FT_Init_FreeType(&text_library) == 0 && reading_open(DX_TEXT_AUTO);
 }
 
 /* Opens a font when it is first needed; NULL if it is unusable: bitmap and
@@ -398,6 +401,45 @@ static void text_end_line(struct text *t)
   t->begin = t->count;
 }
 
+/* The column that follows the items of the line before `at`. */
+static int text_end_of(const struct text *t, int at)
+{
+  return at > t->begin ? t->items[at - 1].column + t->items[at - 1].columns : 0;
+}
+
+/* An underscore, or a blank, over which something is printed. */
+static bool text_is_under(const struct text *t, int at)
+{
+  return t->items[at].ch == '_' || t->items[at].ch == ' ';
+}
+
+/* Prints a character over the one at the current column, of which items[at] is
+ * the first item, or items[at - 1] one that is wider. Both can be read if they
+ * are the same, or one is an underscore; or a blank that was there before. */
+static void text_overstrike(struct text *t, int at, uint32_t ch, int width)
+{
+  struct item *item;
+
+  if (t->column < text_end_of(t, at))
+    for (at--; at > t->begin && t->items[at - 1].column == t->items[at].column;)
+      at--;
+  item = &t->items[at];
+  if (ch != '_' && ch != item->ch && !text_is_under(t, at)) {
+    t->reason = DX_REASON_CODES;
+    (void)snprintf(t->done->why, sizeof(t->done->why),
+                   "line %zu has characters printed over others", t->lines);
+    return;
+  }
+  if (text_is_under(t, at) && ch != ' ') {
+    item->ch = ch;
+    item->columns = width;
+  }
+  t->column = ch == '_' ? t->column + 1 : item->column + item->columns;
+  while (at + 1 < t->count && t->items[at + 1].column > item->column &&
+         t->items[at + 1].column < t->column && text_is_under(t, at + 1))
+    memmove(item + 1, item + 2, (size_t)(--t->count - at - 1) * sizeof(*item));
+}
+
 /* Adds a printable character at the current column. */
 static void text_add(struct text *t, uint32_t ch)
 {
@@ -422,23 +464,14 @@ static void text_add(struct text *t, uint32_t ch)
     at--;
   if (width == 0 && at > t->begin) { /* a mark belongs to the one before */
     item = t->items[at - 1];
-  } else if (at < t->count && t->items[at].column == t->column) {
-    uint32_t old = t->items[at].ch;
-    bool blank = old == ' ' || old == '_';
-
-    t->column += t->items[at].columns;
-    if (blank && ch != ' ')
-      t->items[at].ch = ch;
-    if (blank || ch == ' ' || ch == '_' || ch == old)
-      return;
-    for (item = t->items[at]; at < t->count; at++)
-      if (t->items[at].column != item.column)
-        break;
+    item.ch = ch;
+  } else if (at < t->count || t->column < text_end_of(t, at)) {
+    text_overstrike(t, at, ch, width);
+    return;
   } else {
     item = (struct item){ch, t->row, t->column, width > 0 ? width : 1};
     t->column += item.columns;
   }
-  item.ch = ch;
   memmove(t->items + at + 1, t->items + at,
           (size_t)(t->count++ - at) * sizeof(*t->items));
   t->items[at] = item;
@@ -464,6 +497,7 @@ static void text_feed(struct text *t)
   size_t i;
 
   t->count = t->begin = t->row = t->column = t->page = 0;
+  t->lines = 1;
   for (i = 0; i < t->len && t->reason == DX_REASON_NONE; i++) {
     text_wrap(t, i);
     switch (t->chars[i]) {
@@ -473,6 +507,7 @@ static void text_feed(struct text *t)
       break;
     case '\n':
       text_end_line(t);
+      t->lines++;
       break;
     case '\t':
       do
@@ -491,18 +526,12 @@ static void text_feed(struct text *t)
 
 /* ---- reading ---- */
 
-/* Converts the bytes to `chars`: characters that are not dropped, white space
- * as ' ', the end of a line as '\n'. */
-static void text_read(struct text *t, const char *bytes, size_t len)
+/* Reads the bytes of a file, or of a value, into `chars`: characters that are
+ * not dropped, white space as ' ', the end of a line as '\n'. */
+static void text_read(struct text *t, const char *bytes, size_t len,
+                      bool is_file)
 {
-  static const uint16_t windows[] = {
-      0x20AC, 0,      0x201A, 0x0192, 0x201E, 0x2026, 0x2020, 0x2021,
-      0x02C6, 0x2030, 0x0160, 0x2039, 0x0152, 0,      0x017D, 0,
-      0,      0x2018, 0x2019, 0x201C, 0x201D, 0x2022, 0x2013, 0x2014,
-      0x02DC, 0x2122, 0x0161, 0x203A, 0x0153, 0,      0x017E, 0x0178};
   wchar_t *chars = realloc(t->chars, (len + 1) * sizeof(*chars));
-  const char *from = bytes;
-  mbstate_t state = {0};
   size_t count, i;
 
   t->len = 0;
@@ -511,21 +540,16 @@ static void text_read(struct text *t, const char *bytes, size_t len)
     return;
   }
   t->chars = chars;
-  count = mbsnrtowcs(chars, &from, len, len, &state);
-  for (i = 0; i < count && count <= len && chars[i] <= 0x10FFFF;)
-    i++;
-  if (i < count || from == NULL || !mbsinit(&state)) /* not UTF-8 */
-    for (count = 0; count < len; count++) {
-      chars[count] = (unsigned char)bytes[count];
-      if (chars[count] >= 0x80 && chars[count] < 0xA0)
-        chars[count] = windows[chars[count] - 0x80];
-    }
+  if (is_file)
+    t->reason = reading_file(bytes, len, chars, &count, t->done->why);
+  else
+    reading_value(bytes, len, chars, &count);
   for (i = 0; i < count; i++) {
     wchar_t ch = chars[i];
 
     if (ch == '\r' && i + 1 < count && chars[i + 1] == '\n')
       continue;
-    if (ch == '\r' || ch == '\v' || ch == 0x85 || ch == 0x2028 || ch == 0x2029)
+    if (reading_ends_line(ch))
       ch = '\n';
     else if (ch < 0xA0 ? (ch < ' ' && (ch < '\b' || ch > '\f')) || ch >= 0x7F
                        : ch == 0x61C || ch == 0x200E || ch == 0x200F ||
@@ -614,7 +638,7 @@ static enum dx_reason text_to_pdf(const unsigned char *bytes, size_t len,
   t->columns = (int)fmin(TEXT_GRID_MAX, t->width / t->pitch + 0.001);
   t->rows = (int)fmin(TEXT_GRID_MAX,
                       (o->height - o->top - o->bottom) / t->line + 0.001);
-  text_read(t, (const char *)bytes, len);
+  text_read(t, (const char *)bytes, len, true);
   text_feed(t);
   if (t->reason == DX_REASON_NONE && t->count > 0)
     text_end_page(t);
@@ -642,10 +666,12 @@ static void text_draw_value(struct text *t, const struct text_value *v)
   t->width = width - 2 * edge;
   height -= 2 * edge;
   size = fmin(v->size > 0 ? v->size : v->multiline ? 12 : 14400, height / 1.2);
-  text_read(t, v->utf8, strlen(v->utf8));
+  text_read(t, v->utf8, strlen(v->utf8), false);
   for (i = 0; i < t->len; i++)
-    if (t->chars[i] == '\f' || (!v->multiline && t->chars[i] < ' '))
-      t->chars[i] = v->multiline ? '\n' : ' ';
+    if (t->chars[i] == '\b' || (!v->multiline && t->chars[i] < ' '))
+      t->chars[i] = ' ';
+    else if (t->chars[i] == '\f')
+      t->chars[i] = '\n';
   t->rows = INT_MAX;
   while (t->reason == DX_REASON_NONE && size >= 0.1) { /* readable */
     t->pitch = size * t->advance;
@@ -688,5 +714,5 @@ static enum dx_reason text_values_to_pdf(const struct text_value *values,
   return text_end(t);
 }
 
-const struct text_module docextract_text = {text_open_fonts, text_to_pdf,
-                                            text_values_to_pdf};
+const struct text_module docextract_text = {text_open_fonts, reading_open,
+                                            text_to_pdf, text_values_to_pdf};

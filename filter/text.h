@@ -4,8 +4,6 @@
  * describes the layout. In addition:
  *
  * - VT, NEL, U+2028, and U+2029 end a line. Other white space is a blank.
- * - If two characters have the same place, both are kept, the earlier one
- * first.
  * - The width of a character in columns is that of wcwidth().
  * - Numbers, and , . : / + - % # $ run from left to right: pdftotext treats
  * them and the direction of a page in the same way, so that it returns each
@@ -30,6 +28,7 @@
 
 #include "filter/options.h"
 #include "filter/task.h"
+#include "lib/print/text_encoding.h"
 
 #define TEXT_PAGES_MAX 20000
 
@@ -50,10 +49,15 @@ struct text_module {
    * there are none. Call it once, before the other two. */
   bool (*open_fonts)(void);
 
+  /* Prepares to_pdf() to read text in this encoding, instead of AUTO. False if
+   * the C library does not have it. */
+  bool (*open_encoding)(enum dx_text_encoding encoding);
+
   /* Writes the pages that are chosen, and sets ret_done->pages. EMPTY: nothing
    * but white space; NO_PAGES: none is chosen; CHARACTERS: ret_done->why names
-   * the first one; TOO_COMPLEX: over TEXT_PAGES_MAX pages, or too many marks;
-   * TROUBLE. options->text.wrong is for the caller. */
+   * the first one; ENCODING, CODES: it names the line; TOO_COMPLEX: over
+   * TEXT_PAGES_MAX pages, or too many marks; TROUBLE. options->text.wrong and
+   * .encoding are for the caller. */
   enum dx_reason (*to_pdf)(const unsigned char *bytes, size_t len,
                            const struct options *options, int out_fd,
                            struct pdf_done *ret_done);

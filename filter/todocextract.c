@@ -9,14 +9,8 @@
  * process of its own (isolate.h); temporary files have no names, so none is
  * left behind.
  */
-#include <cups/cups.h>
 #include <cups/sidechannel.h>
-#include <dirent.h>
-#include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
-#include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,161 +18,34 @@
 #include <unistd.h>
 
 #include "filter/document.h"
+#include "filter/handover.h"
 #include "filter/isolate.h"
 #include "filter/options.h"
 #include "filter/qpdf.h"
+#include "filter/receive.h"
 #include "filter/text.h"
-#include "lib/base/clock.h"
 #include "lib/base/fs.h"
 #include "lib/base/log.h"
 #include "lib/base/policy.h"
-#include "lib/base/process.h"
 #include "lib/base/utf8.h"
 #include "lib/config/config.h"
 #include "lib/print/bundle.h"
 #include "lib/spool/filename.h"
 #include "lib/spool/sentence.h"
 
-/* Used if the configuration is not valid, which the backend reports. */
-static const struct dx_service no_service = {.max_document_bytes = INT64_MAX,
-                                             .filter_time_limit_ms =
-                                                 DX_FILTER_LIMIT_MS};
-
 struct job {
   const char *title;
   const char *option_text;
   const struct dx_service *service;
   struct options options;
-  int in_fd;        /* the document as received */
-  int out_fd;       /* as it is sent */
-  const void *sent; /* its bytes; NULL: none */
+  int in_fd;             /* the document as received */
+  int out_fd;            /* as it is sent */
+  const void *sent;      /* its bytes; NULL: none */
+  bool scan_again;       /* this may help if it is damaged */
+  enum dx_reason handed; /* a refusal of todocextract-check, with its place */
+  struct pdf_done handed_done;
   struct dx_entry entry;
 };
-
-/* ---- a filter of CUPS ---- */
-
-/* cupsd shows messages above DEBUG to the user who printed. */
-static void print_debug(enum dx_log_level level, const char *line)
-{
-  (void)level;
-  (void)fprintf(stderr, "DEBUG: %s\n", line);
-}
-
-static const char *filter_temp_dir(void)
-{
-  const char *dir = getenv("TMPDIR");
-
-  return dir != NULL && dir[0] != '\0' ? dir : "/tmp";
-}
-
-/* Creates a file without a name, so that it cannot be left behind. -1 on
- * failure. */
-static int filter_temp_file(void)
-{
-  const char *dir = filter_temp_dir();
-  int fd = open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-  char path[PATH_MAX];
-
-  /* Some file systems do not support files without names. */
-  if (fd < 0) {
-    fd = cupsTempFd(path, sizeof(path));
-    if (fd >= 0)
-      (void)unlink(path);
-  }
-  return fd;
-}
-
-/*
- * Reads to the end: if an earlier filter gets a broken pipe, cupsd stops the
- * job. NONE, or TROUBLE if not all of it could be stored; data beyond
- * MaxDocumentSize are not stored. TOO_SLOW if the input has not ended after the
- * time limit and a second for each MiB that was stored, because a converter may
- * never end.
- */
-static enum dx_reason filter_receive(const struct job *job, int from,
-                                     int64_t *ret_length)
-{
-  static char bytes[DX_STREAM_BYTES]; /* static: a large stack array is slow */
-  int64_t until_ms = dx_monotonic_ms() + job->service->filter_time_limit_ms;
-  struct pollfd input = {.fd = from, .events = POLLIN};
-  bool kept = job->in_fd >= 0;
-  int64_t stored = 0, left_ms;
-  ssize_t n;
-
-  *ret_length = 0;
-  if (from < 0) /* poll() would ignore it */
-    return DX_REASON_TROUBLE;
-  (void)fcntl(from, F_SETPIPE_SZ, DX_PIPE_BYTES); /* if it is a pipe */
-  for (;;) {
-    left_ms = until_ms + stored / 1048 - dx_monotonic_ms();
-    n = left_ms > 0 ? poll(&input, 1, (int)(left_ms % INT_MAX)) : 0;
-    if (n == 0)
-      return DX_REASON_TOO_SLOW;
-    if (n > 0)
-      n = read(from, bytes, sizeof(bytes));
-    if (n < 0 && errno == EINTR)
-      continue;
-    if (n <= 0)
-      return kept && n == 0 ? DX_REASON_NONE : DX_REASON_TROUBLE;
-    *ret_length += n;
-    if (kept && *ret_length <= job->service->max_document_bytes) {
-      kept = dx_fs_write_all(job->in_fd, bytes, (size_t)n, "document", NULL) ==
-             DX_OK;
-      stored = *ret_length;
-    }
-  }
-}
-
-/*
- * Kills the converters of this job, because cupsd would wait for them for
- * hours. Call it only if cupsd has started this process.
- *
- * The programs of a job have the same pipe as stderr, and each leads a process
- * group with its children. Our programs hide their descriptors
- * (lib/base/process.h), so neither the backend nor this process is found.
- */
-static void filter_end_others(void)
-{
-  const struct dirent *entry;
-  struct stat ours, other;
-  char path[64];
-  DIR *processes;
-
-  if (fstat(STDERR_FILENO, &ours) < 0 || !S_ISFIFO(ours.st_mode) ||
-      geteuid() == 0)
-    return;
-  processes = opendir("/proc");
-  while (processes != NULL && (entry = readdir(processes)) != NULL) {
-    pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10), group;
-
-    (void)snprintf(path, sizeof(path), "/proc/%d/fd/2", (int)pid);
-    if (pid <= 1 || stat(path, &other) < 0 || other.st_dev != ours.st_dev ||
-        other.st_ino != ours.st_ino)
-      continue;
-    group = getpgid(pid);
-    if (group > 1 && group != getpgrp())
-      (void)kill(-group, SIGKILL);
-  }
-  if (processes != NULL)
-    (void)closedir(processes);
-}
-
-/* The section of this queue. *config is the caller's. */
-static const struct dx_service *filter_service(struct dx_config **config)
-{
-  const char *uri = getenv("DEVICE_URI");
-  const char *given = getenv("DOCEXTRACT_CONF"); /* docextract -c */
-  const struct dx_service *service = NULL;
-  char name[DX_SECTION_BYTES];
-  struct dx_err err;
-
-  if (dx_config_load(given != NULL ? given : dx_config_path(), config, NULL,
-                     &err) != DX_OK)
-    dx_log(DX_LOG_DEBUG, "%s", err.text);
-  if (dx_section_of_uri(uri, name) && *config != NULL)
-    service = dx_config_service(*config, name);
-  return service != NULL ? service : &no_service;
-}
 
 /* ---- converting ---- */
 
@@ -221,6 +88,12 @@ static enum dx_reason convert(struct job *job, const char *type,
                    "Mono, is not installed");
     return DX_REASON_TROUBLE;
   }
+  if (!task.text->open_encoding(job->options.text.encoding)) {
+    (void)snprintf(done->why, sizeof(done->why),
+                   "this computer cannot read the encoding '%s'",
+                   dx_text_encoding_word(job->options.text.encoding));
+    return DX_REASON_TROUBLE;
+  }
   if (ftruncate(task.out_fd, 0) == 0 && ftruncate(task.spare_fd, 0) == 0)
     reason = run_isolated(document_convert, &task, limit_ms, done);
   return reason;
@@ -230,14 +103,32 @@ static enum dx_reason convert(struct job *job, const char *type,
 
 static const char *refused_separator(const struct job *job)
 {
-  return job->service == &no_service
+  return job->service == &filter_no_service
              ? "separator pages were selected, but "
                "docextract.conf is invalid, or filters cannot "
-               "read it"
+               "read it; run 'docextract config'"
          : job->service->separator_page == NULL
              ? "separator pages were selected, but no SeparatorPage is "
-               "configured"
+               "configured; print without them, or set it"
              : "the SeparatorPage must be a readable PDF with exactly one page";
+}
+
+/* What the user is to do, with a semicolon before it. An image may come from a
+ * scanner or a fax machine. `page` 0: unknown. */
+static void advise(const struct job *job, enum dx_reason reason, int page,
+                   char advice[DX_REASON_BYTES])
+{
+  const char *text = strchr(dx_reason_text(reason), ';');
+  bool scans = reason == DX_REASON_DAMAGED && job->scan_again;
+
+  if (scans && page > 0)
+    (void)snprintf(advice, DX_REASON_BYTES,
+                   "; scan page %d again, or ask for a new copy of it", page);
+  else if (scans)
+    (void)snprintf(advice, DX_REASON_BYTES,
+                   "; scan it again, or ask for a new copy of it");
+  else
+    (void)snprintf(advice, DX_REASON_BYTES, "%s", text != NULL ? text : "");
 }
 
 /*
@@ -249,34 +140,43 @@ static const char *refused_separator(const struct job *job)
 static void refuse(struct job *job, enum dx_reason reason, const char *why,
                    int page)
 {
-  const char *advice = strchr(dx_reason_text(reason), ';');
+  const char *row = dx_reason_text(reason);
   const char *choosing = options_choosing(&job->options);
   char text[2 * DX_REASON_BYTES], size[DX_SIZE_TEXT_BYTES], place[32] = "it";
+  char advice[DX_REASON_BYTES];
   struct dx_entry *entry = &job->entry;
 
-  advice = advice != NULL ? advice : "";
+  advise(job, reason, page, advice);
   if (reason == DX_REASON_NO_SEPARATOR)
     why = refused_separator(job);
   if (page > 0)
     (void)snprintf(place, sizeof(place), "page %d", page);
   if (reason == DX_REASON_TOO_LARGE)
-    (void)snprintf(text, sizeof(text), "it is larger than MaxDocumentSize (%s)",
+    (void)snprintf(text, sizeof(text),
+                   "it is larger than MaxDocumentSize (%s): raise that, or "
+                   "print fewer pages at a time",
                    dx_size_text(job->service->max_document_bytes, size));
   else if (reason == DX_REASON_TOO_SLOW)
     (void)snprintf(text, sizeof(text),
-                   "processing it took longer than FilterTimeLimit (%lld s)",
+                   "processing it took longer than FilterTimeLimit (%lld s): "
+                   "raise that, or print fewer pages at a time",
                    (long long)(job->service->filter_time_limit_ms / 1000));
   else if (reason == DX_REASON_NO_PAGES && choosing != NULL)
     (void)snprintf(text, sizeof(text), "%s selects none of its pages%s",
                    choosing, advice);
-  else if (why[0] == '\0' || reason == DX_REASON_TROUBLE ||
-           reason == DX_REASON_OPTIONS || reason == DX_REASON_NO_SEPARATOR)
-    (void)snprintf(text, sizeof(text), "%s",
-                   why[0] != '\0' ? why : dx_reason_text(reason));
+  else if (why[0] == '\0')
+    (void)snprintf(text, sizeof(text), "%.*s%s", (int)strcspn(row, ";"), row,
+                   advice);
+  else if (reason == DX_REASON_TROUBLE || reason == DX_REASON_NO_SEPARATOR ||
+           reason == DX_REASON_RAW)
+    (void)snprintf(text, sizeof(text), "%s", why);
+  else if (reason == DX_REASON_OPTIONS)
+    (void)snprintf(text, sizeof(text), "%s%s", why, advice);
   else
     (void)snprintf(text, sizeof(text), "%s %s: %s%s", place,
-                   reason == DX_REASON_DAMAGED ? "is damaged"
-                                               : "cannot be sent",
+                   reason == DX_REASON_DAMAGED      ? "is damaged"
+                   : reason == DX_REASON_INCOMPLETE ? "is incomplete"
+                                                    : "cannot be sent",
                    why, advice);
   dx_utf8_copy(entry->reason_text, sizeof(entry->reason_text), text);
   entry->kind = DX_KIND_REFUSED;
@@ -297,12 +197,26 @@ static void process_document(struct job *job, const char *type)
       reason = DX_REASON_TROUBLE;
   }
   if (reason != DX_REASON_NONE) {
+    job->scan_again = done.in_image != 0;
     refuse(job, reason, done.why, done.page);
+    dx_utf8_copy(entry->program, sizeof(entry->program), done.program);
     return;
   }
   dx_sha256_of(job->sent, len, entry->sha256);
   entry->pages = done.pages;
   entry->length = (int64_t)len;
+}
+
+/* Printed raw by the user; or so for cupsd, because the file begins with a
+ * command of a printer, such as ESC E or ESC @: text of an old program, whose
+ * commands are reported like those of any text. */
+static bool is_raw(const struct job *job, const char *type)
+{
+  bool is_known = type != NULL && strcmp(type, DX_MIME_TEXT) != 0;
+  char first = '\0';
+
+  return strcmp(job->entry.origin, "application/vnd.cups-raw") == 0 &&
+         (is_known || pread(job->in_fd, &first, 1, 0) != 1 || first != '\033');
 }
 
 /* Fills in the whole entry. */
@@ -316,7 +230,7 @@ static void process(struct job *job, enum dx_reason received, int64_t length)
   struct dx_entry *entry = &job->entry;
   char not_stored[DX_REASON_BYTES];
   const char *wrong, *type;
-  bool is_text, is_banner;
+  bool is_text, is_banner, is_source;
 
   wrong = options_read(getenv("PPD"), job->option_text, &job->options);
   entry->together = job->options.together;
@@ -332,9 +246,10 @@ static void process(struct job *job, enum dx_reason received, int64_t length)
                  type != NULL ? document_sent_as(type) : "");
   is_text = type != NULL && strcmp(type, DX_MIME_TEXT) == 0;
   /* A client may declare a banner, whose instructions could print any file that
-   * CUPS's filters can read. */
+   * CUPS's filters can read. XBM and XPM pictures are source code. */
   is_banner =
       is_text && strcmp(entry->origin, "application/vnd.cups-pdf-banner") == 0;
+  is_source = is_text && strncmp(entry->origin, "image/", 6) == 0;
   dx_filename_from_title(job->title, entry->type, entry->name);
   (void)snprintf(not_stored, sizeof(not_stored),
                  "it could not be stored in the temporary directory '%s', "
@@ -348,14 +263,40 @@ static void process(struct job *job, enum dx_reason received, int64_t length)
     refuse(job, received, not_stored, 0);
   else if (received != DX_REASON_NONE)
     refuse(job, received, "", 0);
+  else if (job->handed != DX_REASON_NONE)
+    refuse(job, job->handed, job->handed_done.why, job->handed_done.page);
   else if (length == 0)
     refuse(job, DX_REASON_EMPTY, "", 0);
-  else if (type == NULL || is_banner)
+  else if (is_raw(job, type))
+    refuse(job, DX_REASON_RAW,
+           "it was printed raw: print it without '-o raw', or remove "
+           "'cups options = raw' from smb.conf of Samba",
+           0);
+  else if (type == NULL || is_banner || is_source)
     refuse(job, DX_REASON_TYPE, "", 0);
   else if (wrong != NULL)
     refuse(job, DX_REASON_OPTIONS, wrong, 0);
   else
     process_document(job, type);
+}
+
+/* What todocextract-check has made of this document replaces the output of the
+ * converter. */
+static void take_over(struct job *job, int64_t *length)
+{
+  int dir = open(filter_temp_dir(), O_RDONLY | O_DIRECTORY | O_CLOEXEC), fd;
+  struct stat st;
+
+  if (dir < 0)
+    return;
+  if (handover_take(dir, job->entry.seal, &job->handed, &job->handed_done,
+                    &fd) &&
+      fd >= 0 && fstat(fd, &st) == 0) {
+    (void)close(job->in_fd);
+    job->in_fd = fd;
+    *length = st.st_size;
+  }
+  (void)close(dir);
 }
 
 /* Returns the exit status. */
@@ -368,13 +309,16 @@ static int todocextract_run(struct job *job, int from)
 
   job->in_fd = filter_temp_file();
   job->service = filter_service(&config);
-  received = filter_receive(job, from, &length);
-  process(job, received, length);
-  dx_config_free(&config);
+  received = filter_receive(job->service, from, job->in_fd, &length);
   if (!dx_seal_look(CUPS_SC_FD, DX_SEAL_WAIT_MS, job->entry.seal)) {
     dx_log(DX_LOG_DEBUG, "todocextract: the backend stores no documents");
+    dx_config_free(&config);
     return 1; /* cupsd keeps them */
   }
+  if (job->entry.seal[0] != '\0')
+    take_over(job, &length);
+  process(job, received, length);
+  dx_config_free(&config);
   dx_log(DX_LOG_DEBUG, "todocextract: %lld bytes in; out: %s%s%s, %lld bytes",
          (long long)length, dx_kind_word(job->entry.kind),
          job->entry.reason != DX_REASON_NONE ? " " : "",
@@ -388,19 +332,17 @@ static int todocextract_run(struct job *job, int from)
 }
 
 /* Reads all of the input before it exits, so that cupsd shows this message, not
- * that of a failed filter. The warning is for the log. A filter cannot read the
- * language of docextractd; cupsd gives it that of the user. */
+ * that of a failed filter. The warning is for the log. Without a configuration,
+ * the language is that of the user, which cupsd passes. */
 static int refuse_queue(int from)
 {
-  enum dx_language language = DX_LANGUAGE_AUTO;
   struct dx_config *config = NULL;
   char bytes[4096], text[DX_SENTENCE_BYTES];
   struct dx_err err;
 
-  if (dx_config_load(dx_config_path(), &config, NULL, &err) == DX_OK)
-    language = config->language;
-  dx_language_use(language != DX_LANGUAGE_AUTO ? language
-                                               : dx_language_of_user());
+  dx_language_use(dx_config_load(dx_config_path(), &config, NULL, &err) == DX_OK
+                      ? config->language
+                      : dx_language_of_user());
   dx_config_free(&config);
   (void)dx_translate(DX_SAY_ELSEWHERE, text, sizeof(text));
   (void)fprintf(stderr,
@@ -430,14 +372,7 @@ int main(int argc, char *argv[])
                   "       todocextract --version\n");
     return 1;
   }
-  /* No core dumps, which could contain patient data, and no title in the
-   * process list; broken pipes and files over the size limit are errors. */
-  dx_process_protect();
-  dx_process_hide_arguments(argc, argv, 2);
-  (void)signal(SIGPIPE, SIG_IGN);
-  (void)signal(SIGXFSZ, SIG_IGN);
-  (void)signal(SIGCHLD, SIG_DFL);
-  dx_log_to(print_debug);
+  filter_begin(argc, argv);
   job.title = argv[3];
   job.option_text = argv[5];
   if (argc == 7)

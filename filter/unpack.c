@@ -203,21 +203,77 @@ static size_t unpack_bytes(struct unpack *u, enum unpack_filter filter,
   return at;
 }
 
+/*
+ * True if a Deflate block ends where all bytes are used, apart from the rest of
+ * a byte or the beginning of the empty block that a flush adds: zeros, or the
+ * bits 0, 1, 0 of an empty block with fixed codes and the zeros of its end.
+ * `at`: the bit behind the block; bits count from the lowest one of a byte.
+ */
+static bool unpack_ends_at_block(const unsigned char *bytes, size_t len,
+                                 size_t at)
+{
+  size_t left = 8 * len - at, i;
+  uint32_t rest = 0;
+
+  if (left > 9)
+    return false;
+  for (i = 0; i < left; i++)
+    rest |= (uint32_t)(bytes[(at + i) / 8] >> (at + i) % 8 & 1) << i;
+  return rest == 2 || (rest == 0 && left < 8);
+}
+
+/* True if nothing follows these bytes but a line end. */
+static bool unpack_ends_at(const unsigned char *bytes, size_t len, size_t at)
+{
+  size_t rest = len - at;
+
+  if (rest == 1)
+    return bytes[at] == '\r' || bytes[at] == '\n';
+  return rest == 0 || (rest == 2 && memcmp(bytes + at, "\r\n", 2) == 0);
+}
+
+static bool unpack_has_header(const unsigned char *bytes)
+{
+  uint32_t header = (uint32_t)bytes[0] << 8 | bytes[1];
+
+  return (header & 0x0f20) == 0x0800 && header % 31 == 0;
+}
+
+bool unpack_is_flate_header(const unsigned char *bytes, size_t len)
+{
+  return len >= 2 && unpack_has_header(bytes) && unpack_ends_at(bytes, len, 2);
+}
+
+/* `at`: behind the Deflate data, whose checksum is given. */
+static enum unpack_sum unpack_sum_at(const unsigned char *bytes, size_t len,
+                                     size_t at, uLong checksum)
+{
+  uLong stored = 0;
+
+  if (len - at < 4)
+    return UNPACK_NO_SUM;
+  for (int i = 0; i < 4; i++)
+    stored = stored << 8 | bytes[at++];
+  return stored == checksum                              ? UNPACK_RIGHT_SUM
+         : stored == 0 && unpack_ends_at(bytes, len, at) ? UNPACK_ZERO_SUM
+                                                         : UNPACK_WRONG_SUM;
+}
+
 /* A header of two bytes, Deflate data, Adler-32 (RFC 1950). Not zlib's own
  * header: viewers ignore the size of the window that it names. */
 static size_t unpack_flate(struct unpack *u, const unsigned char *bytes,
                            size_t len)
 {
-  uint32_t header = len < 2 ? 0 : (uint32_t)bytes[0] << 8 | bytes[1];
-  uLong checksum = adler32(0, NULL, 0), stored = 0;
+  uLong checksum = adler32(0, NULL, 0);
+  enum unpack_sum sum;
   z_stream z = {0};
-  size_t at = 2;
+  size_t at = 2, block = 0; /* behind the last block, in bits; 0: none */
   int status = Z_OK;
 
   u->open = true;
   if (len < 2)
     return len;
-  if ((header & 0x0f20) != 0x0800 || header % 31 != 0)
+  if (!unpack_has_header(bytes))
     u->end = UNPACK_DAMAGED;
   if (inflateInit2(&z, -MAX_WBITS) != Z_OK)
     u->end = UNPACK_NO_MEMORY;
@@ -229,28 +285,26 @@ static size_t unpack_flate(struct unpack *u, const unsigned char *bytes,
     }
     z.next_out = u->out;
     z.avail_out = OUT_BYTES;
-    status = inflate(&z, Z_NO_FLUSH);
+    status = inflate(&z, Z_BLOCK);
     u->out_len = OUT_BYTES - z.avail_out;
     checksum = adler32(checksum, u->out, (uInt)u->out_len);
     if (status == Z_STREAM_END)
       u->end = UNPACK_WHOLE;
     else if (status == Z_DATA_ERROR || status == Z_MEM_ERROR)
       u->end = status == Z_MEM_ERROR ? UNPACK_NO_MEMORY : UNPACK_DAMAGED;
-    else if (status != Z_BUF_ERROR) /* which resets data_type */
-      u->open = (z.data_type & 128) == 0;
+    else if (status == Z_OK && (z.data_type & 128) != 0 && at > 2)
+      block = 8 * (at - z.avail_in) - (size_t)(z.data_type & 7);
     unpack_flush(u);
   }
+  u->open = block <= 16 || !unpack_ends_at_block(bytes, len, block);
   at -= z.avail_in;
   (void)inflateEnd(&z);
   if (u->end != UNPACK_WHOLE)
     return at;
-  if (len - at < 4)
-    return len;
-  for (int i = 0; i < 4; i++)
-    stored = stored << 8 | bytes[at++];
-  if (stored != checksum)
-    u->end = UNPACK_DAMAGED;
-  return at;
+  sum = unpack_sum_at(bytes, len, at, checksum);
+  if (sum > u->to->sum)
+    u->to->sum = sum;
+  return len - at < 4 ? len : at + 4;
 }
 
 void unpack(const struct unpack_stage *stages, size_t count,
@@ -262,6 +316,7 @@ void unpack(const struct unpack_stage *stages, size_t count,
   size_t used;
 
   to->used = len;
+  to->sum = UNPACK_NO_SUM;
   to->end = u != NULL ? UNPACK_WHOLE : UNPACK_NO_MEMORY;
   if (count == 0 && !unpack_pass(to, bytes, len))
     to->end = UNPACK_STOPPED;
@@ -279,6 +334,8 @@ void unpack(const struct unpack_stage *stages, size_t count,
       to->used = used;
     cut = cut || (u->open && u->end == UNPACK_SHORT);
     to->end = u->end == UNPACK_SHORT && cut ? UNPACK_CUT : u->end;
+    if (next.sum > to->sum)
+      to->sum = next.sum;
     if (next.bytes.failed)
       to->end = UNPACK_NO_MEMORY;
     dx_buf_release(&in);

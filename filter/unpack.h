@@ -31,13 +31,21 @@ struct unpack_stage {
 
 enum unpack_end {
   UNPACK_WHOLE,   /* it ended as its format requires; bytes may follow, and the
-                     checksum of Flate may be missing, but not be wrong */
+                     checksum of Flate may be missing or wrong: see `sum` */
   UNPACK_SHORT,   /* all input is used, and it ends at a permitted place: the
                      end of a Deflate block, or of a group, run, or code */
   UNPACK_CUT,     /* it ends anywhere else */
-  UNPACK_DAMAGED, /* invalid data, or a wrong checksum */
+  UNPACK_DAMAGED, /* invalid data */
   UNPACK_STOPPED, /* by a limit */
   UNPACK_NO_MEMORY
+};
+
+/* The checksums of the Flate stages; the largest counts. */
+enum unpack_sum {
+  UNPACK_NO_SUM, /* no Flate, or it has none */
+  UNPACK_RIGHT_SUM,
+  UNPACK_ZERO_SUM, /* wrong: 00000000, and nothing but a line end follows */
+  UNPACK_WRONG_SUM
 };
 
 /* What was unpacked. The first four are set by the caller. */
@@ -49,12 +57,17 @@ struct unpacked {
                           reduced; below 0 when it is reached */
   size_t len;
   enum unpack_end end;
+  enum unpack_sum sum;
   size_t used; /* input bytes; all of them if the data end early */
 };
 
 /* count 0 passes the bytes unchanged. */
 void unpack(const struct unpack_stage *stages, size_t count,
             const unsigned char *bytes, size_t len, struct unpacked *u);
+
+/* True if these are the two bytes with which Flate data begin, and nothing but
+ * a line end. */
+bool unpack_is_flate_header(const unsigned char *bytes, size_t len);
 
 /* True if these are complete Flate data, with checksum, of this unpacked size.
  * Also false for large data: then call unpack(). This takes half the time of

@@ -19,6 +19,7 @@ libdx_a_SOURCES = \
 	\
 	lib/print/bundle.c lib/print/bundle.h \
 	lib/print/print_job.c lib/print/print_job.h \
+	lib/print/text_encoding.c lib/print/text_encoding.h \
 	\
 	lib/spool/counters.c \
 	lib/spool/counters.h \
@@ -30,11 +31,10 @@ libdx_a_SOURCES = \
 	lib/spool/retention.h lib/spool/sentence.c \
 	lib/spool/sentence.h lib/spool/spool.c lib/spool/spool.h \
 	lib/spool/state.c lib/spool/state.h \
-	lib/spool/transfer.c lib/spool/transfer.h \
 	\
 	lib/control/channel.c lib/control/channel.h \
 	lib/control/metrics.c lib/control/metrics.h \
-	lib/control/start.c lib/control/start.h \
+	lib/control/connect.c lib/control/connect.h \
 	lib/control/status.c \
 	lib/control/status.h
 

@@ -13,9 +13,10 @@
 #include <sysexits.h>
 
 #define DELAY_MAX_MS 3600000
+#define CUT_MAX_BYTES 2147483647
 #define GROUPS_MAX 10
 
-enum kind { NONE, STATUS, HEADER, TEXT, EDIT, MS };
+enum kind { NONE, STATUS, HEADER, TEXT, EDIT, MS, BYTES };
 
 static const struct {
   const char *word;
@@ -75,10 +76,33 @@ static bool fault_is_argument(enum kind kind, const char *text)
     return sim_fault_edit(text, NULL);
   case MS:
     return end != text && *end == '\0' && n <= DELAY_MAX_MS;
+  case BYTES:
+    return end != text && *end == '\0' && n <= CUT_MAX_BYTES;
   case TEXT:
     break;
   }
   return *text != '\0';
+}
+
+static bool fault_is_connection(unsigned call)
+{
+  return call == SIM_CONNECT || call == SIM_CONNECT_STORAGE;
+}
+
+/* Of a connection, only its end can be specified. */
+static bool fault_is_possible(unsigned call, unsigned action)
+{
+  switch (action) {
+  case SIM_ACT_WORD:
+    return call == SIM_SOURCE;
+  case SIM_ACT_CUT:
+  case SIM_ACT_KEEP:
+    return call == SIM_PUT;
+  case SIM_ACT_DROP:
+    return true;
+  default:
+    return !fault_is_connection(call);
+  }
 }
 
 /* Returns NULL, or the part of the line that is invalid. The argument points
@@ -110,7 +134,7 @@ static const char *fault_parse_line(char *text, struct line *ret)
          strcmp(action, actions[ret->action].word) != 0)
     ret->action++;
   if (ret->action == SIM_ACT_COUNT ||
-      (ret->action == SIM_ACT_WORD && ret->call != SIM_SOURCE))
+      !fault_is_possible(ret->call, ret->action))
     return "ACTION";
   ret->arg = text + rest;
   return fault_is_argument(actions[ret->action].kind, ret->arg) ? NULL
@@ -148,7 +172,8 @@ static bool fault_read(enum sim_call call,
       return false;
     }
     if (line.arg == NULL ||
-        (line.call != call && line.call != SIM_CALL_COUNT) ||
+        (line.call != call &&
+         (line.call != SIM_CALL_COUNT || fault_is_connection(call))) ||
         counts[line.call] < line.from || counts[line.call] > line.to)
       continue;
     if (ret->word == NULL)
@@ -178,7 +203,8 @@ void sim_script_next(enum sim_call call, uint64_t *ret_n,
   uint64_t now[SIM_CALL_COUNT + 1];
 
   (void)pthread_mutex_lock(&lock);
-  counts[SIM_CALL_COUNT]++;
+  if (!fault_is_connection(call))
+    counts[SIM_CALL_COUNT]++;
   *ret_n = ++counts[call];
   memcpy(now, counts, sizeof(now));
   (void)pthread_mutex_unlock(&lock);
@@ -191,6 +217,21 @@ unsigned sim_fault_number(const struct sim_fault *f, enum sim_action action)
 {
   return f->arg[action] == NULL ? 0
                                 : (unsigned)strtoul(f->arg[action], NULL, 10);
+}
+
+enum MHD_Result sim_fault_accept(void *cls, const struct sockaddr *address,
+                                 socklen_t len)
+{
+  struct sim_fault fault = {0};
+  uint64_t n;
+  bool is_refused;
+
+  (void)address;
+  (void)len;
+  sim_script_next(cls != NULL ? SIM_CONNECT_STORAGE : SIM_CONNECT, &n, &fault);
+  is_refused = fault.arg[SIM_ACT_DROP] != NULL;
+  free(fault.script);
+  return is_refused ? MHD_NO : MHD_YES;
 }
 
 /* Writes `text`, in which \0 to \9 are replaced by the groups of the match. */

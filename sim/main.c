@@ -68,10 +68,10 @@ static void listen_on(struct listener *l, void *cls, int64_t number, char *cert,
   };
 
   l->daemon = MHD_start_daemon(
-      flags, 0, NULL, NULL, sim_request_handle, cls, MHD_OPTION_SOCK_ADDR,
-      &address, MHD_OPTION_NOTIFY_COMPLETED, sim_request_completed, NULL,
-      MHD_OPTION_URI_LOG_CALLBACK, sim_request_begin, cls,
-      MHD_OPTION_CONNECTION_LIMIT, CONNECTIONS_MAX,
+      flags, 0, sim_fault_accept, cls, sim_request_handle, cls,
+      MHD_OPTION_SOCK_ADDR, &address, MHD_OPTION_NOTIFY_COMPLETED,
+      sim_request_completed, NULL, MHD_OPTION_URI_LOG_CALLBACK,
+      sim_request_begin, cls, MHD_OPTION_CONNECTION_LIMIT, CONNECTIONS_MAX,
       MHD_OPTION_CONNECTION_TIMEOUT, IDLE_S, MHD_OPTION_THREAD_STACK_SIZE,
       THREAD_STACK_BYTES, MHD_OPTION_ARRAY, cert == NULL ? tls + 2 : tls,
       MHD_OPTION_END);
@@ -85,21 +85,32 @@ static void listen_on(struct listener *l, void *cls, int64_t number, char *cert,
       MHD_get_daemon_info(l->daemon, MHD_DAEMON_INFO_BIND_PORT)->port);
 }
 
-static void start_ports(void)
+/* The paths are NULL without TLS. */
+static void start_port(struct listener *l, void *cls, int64_t number,
+                       const char *cert_path, const char *key_path)
 {
-  const struct sim_options *o = &sim_service.options;
   char *cert = NULL, *key = NULL;
   size_t len;
 
-  if (o->tls_cert != NULL) {
-    cert = sim_read_file(o->tls_cert, &len);
-    key = sim_read_file(o->tls_key, &len);
+  if (cert_path != NULL) {
+    cert = sim_read_file(cert_path, &len);
+    key = sim_read_file(key_path, &len);
   }
-  listen_on(&storage, &storage, o->storage_port, cert, key);
-  sim_service.storage_url = storage.url;
-  listen_on(&api, NULL, o->api_port, cert, key);
+  listen_on(l, cls, number, cert, key);
   free(cert);
   free(key);
+}
+
+static void start_ports(void)
+{
+  const struct sim_options *o = &sim_service.options;
+  bool has_own = o->storage_tls != NULL;
+
+  start_port(&storage, &storage, o->storage_port,
+             has_own ? o->storage_tls : o->tls_cert,
+             has_own ? o->storage_tls : o->tls_key);
+  sim_service.storage_url = storage.url;
+  start_port(&api, NULL, o->api_port, o->tls_cert, o->tls_key);
 }
 
 /* Prints the URLs. The ready file is renamed into place when it is complete. */

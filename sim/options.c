@@ -40,6 +40,8 @@ static const struct row {
     {"tls-cert", "FILE", TEXT, AT(tls_cert), 0, 0,
      "certificate chain (PEM), enables TLS"},
     {"tls-key", "FILE", TEXT, AT(tls_key), 0, 0, "its private key (PEM)"},
+    {"storage-tls", "FILE", TEXT, AT(storage_tls), 0, 0,
+     "both for the object storage (as the service)"},
     {"key-file", "FILE", TEXT, AT(key_file), 0, 0,
      "verify tokens with this secret or public key"},
     {"algorithm", "ALG", TEXT, AT(algorithm), 0, 0,
@@ -73,10 +75,9 @@ static const struct row {
 
 static _Noreturn void options_print_help(void)
 {
-  (void)puts("Usage: docextract-sim [OPTION]...\n"
-             "Simulates the Document Extraction Service for trials and tests."
-             " Not for patient\n"
-             "data. See docextract-sim(1) for details and fault scripts.");
+  (void)puts("Usage: docextract-sim [OPTION]...; see docextract-sim(1)\n"
+             "Simulates the Document Extraction Service for trials. Not for"
+             " patient data.");
   for (size_t i = 0; i < N_ROWS; i++) {
     char left[40];
 
@@ -124,6 +125,8 @@ static const char *options_find_conflict(const struct sim_options *o)
 {
   if ((o->tls_cert == NULL) != (o->tls_key == NULL))
     return "--tls-cert and --tls-key must be used together";
+  if (o->storage_tls != NULL && o->tls_cert == NULL)
+    return "--storage-tls needs --tls-cert";
   if ((o->key_file == NULL) != (o->algorithm == NULL))
     return "--key-file and --algorithm must be used together";
   if (o->key_file != NULL && o->token_file != NULL)

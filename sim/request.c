@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -77,13 +78,33 @@ static void request_wait(const struct sim_request *r, int64_t ms,
     continue;
 }
 
+/* Before the connection is closed: the script may require a reset. */
+static void request_prepare_end(const struct sim_request *r)
+{
+  const union MHD_ConnectionInfo *info =
+      MHD_get_connection_info(r->connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+  const struct sockaddr none = {.sa_family = AF_UNSPEC};
+
+  /* SO_LINGER has no effect, because MHD calls shutdown() first. */
+  if (r->fault.arg[SIM_ACT_RESET] != NULL && info != NULL)
+    (void)connect(info->connect_fd, &none, sizeof(none));
+}
+
 /* Writes a part of the body to its file, so that the use of memory does not
  * depend on its size. MHD_NO closes the connection. */
 static enum MHD_Result request_store_body(struct sim_request *r,
                                           const char *data, size_t len)
 {
+  uint64_t rest = r->fault.arg[SIM_ACT_CUT] != NULL
+                      ? sim_fault_number(&r->fault, SIM_ACT_CUT) - r->bytes
+                      : UINT64_MAX;
+  bool is_cut = len > rest;
   ssize_t n = 0;
 
+  if (is_cut) {
+    len = rest;
+    request_prepare_end(r);
+  }
   r->bytes += len;
   if (!r->is_storage && r->bytes > SIM_FILE_BYTES_MAX)
     return MHD_YES;
@@ -94,7 +115,7 @@ static enum MHD_Result request_store_body(struct sim_request *r,
   for (; r->body_fd >= 0 && n >= 0 && len > 0; data += n, len -= (size_t)n)
     n = write(r->body_fd, data, len);
   if (r->body_fd >= 0 && n >= 0)
-    return MHD_YES;
+    return is_cut ? MHD_NO : MHD_YES;
   warn("cannot store a request");
   return MHD_NO;
 }
@@ -121,6 +142,7 @@ static ssize_t response_send_slowly(void *cls, uint64_t pos, char *buf,
     request_wait(r, sim_fault_number(&r->fault, SIM_ACT_DRIP), true);
     n = 1;
   } else if (n == 0) {
+    request_prepare_end(r);
     return MHD_CONTENT_READER_END_WITH_ERROR;
   }
   n = n < max ? n : max;
@@ -164,7 +186,15 @@ static void response_apply_fault(struct sim_request *r)
   if (body != NULL) {
     free(a->body);
     a->body = strdup(body);
-    a->type = *body == '<' ? "text/html" : "application/json";
+    a->type = strncmp(body, "<?xml", 5) == 0 || strncmp(body, "<Error>", 7) == 0
+                  ? "application/xml"
+              : *body == '<' ? "text/html"
+                             : "application/json";
+    a->status = status != 0 ? status : MHD_HTTP_OK;
+  }
+  if (arg[SIM_ACT_EMPTY] != NULL) {
+    free(a->body);
+    a->body = NULL;
     a->status = status != 0 ? status : MHD_HTTP_OK;
   }
   if (arg[SIM_ACT_EDIT] != NULL)
@@ -180,8 +210,8 @@ static bool request_is_performed(const struct sim_fault *f)
 {
   return f->arg[SIM_ACT_AFTER_STATUS] != NULL ||
          (f->arg[SIM_ACT_STATUS] == NULL && f->arg[SIM_ACT_BODY] == NULL &&
-          f->arg[SIM_ACT_GARBAGE] == NULL && f->arg[SIM_ACT_DROP] == NULL &&
-          f->arg[SIM_ACT_HANG] == NULL);
+          f->arg[SIM_ACT_GARBAGE] == NULL && f->arg[SIM_ACT_EMPTY] == NULL &&
+          f->arg[SIM_ACT_DROP] == NULL && f->arg[SIM_ACT_HANG] == NULL);
 }
 
 /* Performs the request, unless the script prevents it, and responds. */
@@ -208,6 +238,7 @@ static enum MHD_Result request_respond(struct sim_request *r)
   if (arg[SIM_ACT_CLOSE] != NULL || arg[SIM_ACT_DROP] != NULL ||
       arg[SIM_ACT_HANG] != NULL) {
     request_log(r, 0);
+    request_prepare_end(r);
     return MHD_NO; /* closes the connection */
   }
   a->len = a->body == NULL ? 0 : strlen(a->body);
@@ -285,9 +316,10 @@ void sim_request_completed(void *cls, struct MHD_Connection *connection,
 
   (void)cls;
   (void)connection;
-  (void)code;
   if (r == NULL)
     return;
+  if (code != MHD_REQUEST_TERMINATED_COMPLETED_OK && r->path != NULL)
+    sim_call_lost(r);
   request_drop_body(r);
   if (r->path != NULL)
     request_log(r, 0); /* if not logged yet: the client disconnected */

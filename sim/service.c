@@ -271,11 +271,36 @@ static void put_arrived(struct file *file)
   (void)pthread_mutex_unlock(&store_lock);
 }
 
+/* Moves the body to its place. */
+static void put_store(struct sim_request *r, struct file *file)
+{
+  char *path = put_path(file);
+
+  memcpy(r->source_id, file->source->id, SIM_ID_BYTES);
+  if (rename(r->body_path, path) != 0) {
+    warn("cannot store an upload");
+    sim_call_fail(r, MHD_HTTP_INTERNAL_SERVER_ERROR);
+  } else {
+    *r->body_path = '\0';
+    put_arrived(file);
+    r->response.status = MHD_HTTP_OK;
+  }
+  free(path);
+}
+
+void sim_call_lost(struct sim_request *r)
+{
+  struct file *file = put_find_file(r->uri);
+
+  if (r->fault.arg[SIM_ACT_KEEP] != NULL && file != NULL &&
+      r->body_path != NULL && *r->body_path != '\0' && r->bytes > 0)
+    put_store(r, file);
+}
+
 static void call_put(struct sim_request *r)
 {
   struct file *file = put_find_file(r->uri);
   const char *type = sim_call_header(r, "Content-Type");
-  char *path;
 
   if (sim_call_header(r, "Authorization") != NULL) {
     put_refuse(r, MHD_HTTP_BAD_REQUEST, "InvalidArgument",
@@ -289,17 +314,7 @@ static void call_put(struct sim_request *r)
   } else if (r->at_s >= file->expires_at_s) {
     put_refuse(r, MHD_HTTP_FORBIDDEN, "AccessDenied", "Request has expired");
   } else {
-    memcpy(r->source_id, file->source->id, SIM_ID_BYTES);
-    path = put_path(file);
-    if (rename(r->body_path, path) != 0) {
-      warn("cannot store an upload");
-      sim_call_fail(r, MHD_HTTP_INTERNAL_SERVER_ERROR);
-    } else {
-      *r->body_path = '\0';
-      put_arrived(file);
-      r->response.status = MHD_HTTP_OK;
-    }
-    free(path);
+    put_store(r, file);
   }
 }
 
@@ -432,7 +447,8 @@ static void call_other(struct sim_request *r)
 }
 
 const char *const sim_call_words[SIM_CALL_COUNT + 1] = {
-    "create", "put", "source", "extract", "hello", "other", "any"};
+    "create",          "put",   "source", "extract", "hello", "connect",
+    "connect-storage", "other", "any"};
 
 static const struct {
   bool is_storage;
@@ -445,6 +461,9 @@ static const struct {
     [SIM_SOURCE] = {false, "GET", "/v1/source/?*", call_source},
     [SIM_EXTRACT] = {false, "GET", "/v1/patient_case/?*/extract", call_extract},
     [SIM_HELLO] = {false, "POST", "/auth/hello", call_hello},
+    /* never found: of connections */
+    [SIM_CONNECT] = {false, "", "", NULL},
+    [SIM_CONNECT_STORAGE] = {true, "", "", NULL},
     [SIM_OTHER] = {false, NULL, NULL, call_other},
 };
 

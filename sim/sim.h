@@ -27,6 +27,7 @@ struct sim_options {
   const char *ready_file;
   const char *tls_cert;
   const char *tls_key;
+  const char *storage_tls; /* both in one file; NULL: as the service's */
   const char *key_file;
   const char *algorithm;
   const char *key_id;
@@ -105,6 +106,8 @@ enum sim_call {
   SIM_SOURCE,
   SIM_EXTRACT,
   SIM_HELLO,
+  SIM_CONNECT, /* these two: a connection, before its first request */
+  SIM_CONNECT_STORAGE,
   SIM_OTHER,
   SIM_CALL_COUNT
 };
@@ -119,6 +122,7 @@ extern const char *const sim_call_words[SIM_CALL_COUNT + 1];
   X(HEADER, "header", HEADER)             \
   X(BODY, "body", TEXT)                   \
   X(GARBAGE, "garbage", NONE)             \
+  X(EMPTY, "empty", NONE)                 \
   X(EDIT, "edit", EDIT)                   \
   X(WORD, "word", TEXT)                   \
   X(DELAY, "delay", MS)                   \
@@ -126,6 +130,9 @@ extern const char *const sim_call_words[SIM_CALL_COUNT + 1];
   X(SHORT, "short", NONE)                 \
   X(CLOSE, "close", NONE)                 \
   X(DROP, "drop", NONE)                   \
+  X(CUT, "cut", BYTES)                    \
+  X(KEEP, "keep", NONE)                   \
+  X(RESET, "reset", NONE)                 \
   X(HANG, "hang", NONE)
 
 enum sim_action {
@@ -156,9 +163,14 @@ void sim_script_check(void);
 void sim_script_next(enum sim_call call, uint64_t *ret_n,
                      struct sim_fault *ret_fault);
 
-/* The number at the start of a status or delay; 0 if there is no such
+/* The number at the start of a status, delay, or cut; 0 if there is no such
  * action. */
 unsigned sim_fault_number(const struct sim_fault *f, enum sim_action action);
+
+/* For MHD_start_daemon(): counts a connection, and refuses it if the script
+ * says so. cls: as for the handlers below. */
+enum MHD_Result sim_fault_accept(void *cls, const struct sockaddr *address,
+                                 socklen_t len);
 
 /*
  * Applies `edit`, "/REGEX/TEXT/", to the first match in *body, if there is one;
@@ -237,6 +249,10 @@ void sim_call_find(struct sim_request *r, const char *method);
 
 /* Performs the call: creates the response. */
 void sim_call_perform(struct sim_request *r);
+
+/* The connection of an upload was lost: keeps what has arrived as the file, if
+ * the script says so. */
+void sim_call_lost(struct sim_request *r);
 
 /* Creates an error response without details. */
 void sim_call_fail(struct sim_request *r, unsigned status);

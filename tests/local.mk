@@ -4,16 +4,20 @@ unit_libs = libdxd.a libdx.a $(CMOCKA_LIBS) $(CURL_LIBS) $(CJSON_LIBS) \
 EXTRA_DIST += tests/formats/1.0/bundle tests/formats/1.0/finished.json \
 	tests/formats/1.0/processing.json tests/formats/1.0/received.json \
 	tests/formats/1.0/extracted.job.json tests/formats/1.0/refused.job.json \
+	tests/formats/1.1/finished.json tests/formats/1.1/processing.json \
+	tests/formats/1.1/received.json tests/formats/1.1/waiting.json \
 	doc/formats.md \
 	tests/unit/unit.h tests/unit/temp_dir.h \
 	tests/unit/bytes.h tests/unit/engine_fixture.h \
 	tests/unit/fake_http.h tests/unit/flate.h \
-	tests/unit/ipp.h \
+	tests/unit/ipp.h tests/unit/loopback.h \
 	tests/sim/sim_test.sh \
 	tests/filter/lib.sh tests/filter/filter_test.sh \
-	tests/filter/active_test.sh \
-	tests/filter/corpus.sh tests/filter/routes_test.sh \
-	tests/filter/same_test.sh tests/filter/tiff_test.sh \
+	tests/filter/active_test.sh tests/filter/bmp_test.sh \
+	tests/filter/check_test.sh \
+	tests/filter/corpus.sh tests/filter/foreign_test.sh \
+	tests/filter/locale_test.sh tests/filter/routes_test.sh \
+	tests/filter/same_test.sh tests/filter/text_test.sh tests/filter/tiff_test.sh \
 	tests/filter/whole_test.sh \
 	tests/hostile/bundle.sh tests/hostile/client.sh \
 	tests/hostile/documents.sh tests/hostile/jobs.sh \
@@ -26,8 +30,8 @@ tests_filter_mktiff_SOURCES = tests/filter/mktiff.c
 tests_filter_mktiff_CFLAGS = $(AM_CFLAGS) $(TIFF_CFLAGS)
 tests_filter_mktiff_LDADD = $(TIFF_LIBS)
 
-# Compares what is sent with the document, for tests/filter, tests/long and
-# tests/fuzz.
+# Compares what is sent with the document, for tests/filter, tests/nightly
+# and tests/fuzz.
 same = tests/helper/same.c tests/helper/same.h
 if TESTS_ON
 check_PROGRAMS += tests/filter/same
@@ -54,7 +58,10 @@ unit_programs = \
 	tests/unit/test_api \
 	tests/unit/test_arguments \
 	tests/unit/test_buf \
+	tests/unit/test_blame \
+	tests/unit/test_breaker \
 	tests/unit/test_bundle \
+	tests/unit/test_causes \
 	tests/unit/test_channel \
 	tests/unit/test_clock \
 	tests/unit/test_codecs \
@@ -65,10 +72,12 @@ unit_programs = \
 	tests/unit/test_cupsd \
 	tests/unit/test_engine \
 	tests/unit/test_filter \
+	tests/unit/test_order \
 	tests/unit/test_flatten \
 	tests/unit/test_formats \
 	tests/unit/test_fs \
 	tests/unit/test_hello \
+	tests/unit/test_http \
 	tests/unit/test_journal \
 	tests/unit/test_language \
 	tests/unit/test_jpeg \
@@ -79,28 +88,33 @@ unit_programs = \
 	tests/unit/test_metrics \
 	tests/unit/test_mime \
 	tests/unit/test_once \
+	tests/unit/test_pdf_file \
 	tests/unit/test_permission \
 	tests/unit/test_permit \
 	tests/unit/test_outage \
 	tests/unit/test_pictures \
+	tests/unit/test_program \
 	tests/unit/test_png \
 	tests/unit/test_poll \
 	tests/unit/test_print_job \
 	tests/unit/test_rate_limit \
+	tests/unit/test_reading \
 	tests/unit/test_results \
 	tests/unit/test_retention \
 	tests/unit/test_rows \
 	tests/unit/test_sentence \
+	tests/unit/test_several \
 	tests/unit/test_signed_url \
 	tests/unit/test_spool \
 	tests/unit/test_state \
 	tests/unit/test_status \
 	tests/unit/test_stream \
 	tests/unit/test_sweep \
-	tests/unit/test_transfer \
-	tests/unit/test_transfers \
 	tests/unit/test_unpack \
-	tests/unit/test_user
+	tests/unit/test_user \
+	tests/unit/test_files \
+	tests/unit/test_watch \
+	tests/unit/test_windows1252
 check_PROGRAMS += $(unit_programs)
 TESTS += $(unit_programs)
 # What hangs is named, and its log says in which test.
@@ -114,8 +128,14 @@ tests_model_model_two_SOURCES = tests/model/model_two.c \
 	tests/model/walk.c tests/model/walk.h
 tests_unit_test_arguments_SOURCES = tests/unit/test_arguments.c \
 	backend/arguments.c
+tests_unit_test_causes_SOURCES = tests/unit/test_causes.c \
+	tests/unit/loopback.c tests/unit/engine_fixture.c
+tests_unit_test_causes_LDFLAGS = $(fake_http) -Wl,--wrap=fstatvfs64
+tests_unit_test_causes_LDADD = $(unit_libs) -lssl -lcrypto
 tests_unit_test_codecs_CFLAGS = $(AM_CFLAGS) $(TIFF_CFLAGS)
 tests_unit_test_codecs_LDADD = libdxf.a $(unit_libs) $(TIFF_LIBS)
+tests_unit_test_http_SOURCES = tests/unit/test_http.c tests/unit/loopback.c
+tests_unit_test_http_LDADD = $(unit_libs) -lssl -lcrypto
 tests_unit_test_jpeg_CFLAGS = $(AM_CFLAGS) $(JPEG_CFLAGS)
 tests_unit_test_jpeg_LDADD = libdxf.a $(unit_libs) $(JPEG_LIBS)
 tests_unit_test_png_CFLAGS = $(AM_CFLAGS) $(JPEG_CFLAGS) $(PNG_CFLAGS)
@@ -123,10 +143,10 @@ tests_unit_test_png_LDADD = libdxf.a $(unit_libs) $(JPEG_LIBS) $(PNG_LIBS) \
 	$(ZLIB_LIBS)
 tests_unit_test_status_SOURCES = tests/unit/test_status.c daemon/control.c \
 	daemon/status.c
-tests_unit_test_status_LDFLAGS = -Wl,--wrap=accept4 -Wl,--wrap=poll
+tests_unit_test_status_LDFLAGS = -Wl,--wrap=accept4 -Wl,--wrap=poll \
+	-Wl,--wrap=execl
 tests_unit_test_control_SOURCES = tests/unit/test_control.c \
-	daemon/control.c daemon/control.h lib/control/start.c
-tests_unit_test_control_CPPFLAGS = $(AM_CPPFLAGS) -DDX_TRUST_ENVIRONMENT
+	daemon/control.c daemon/control.h
 # Faults within faults.
 tests_model_model_one_CFLAGS = $(AM_CFLAGS) -Wno-shadow
 tests_model_model_two_CFLAGS = $(AM_CFLAGS) -Wno-shadow
@@ -140,8 +160,8 @@ tests_unit_test_engine_LDFLAGS = $(fake_http) \
 	-Wl,--wrap=dx_fs_check_free -Wl,--wrap=dx_check_result
 tests_unit_test_fs_LDFLAGS = -Wl,--wrap=renameat2 -Wl,--wrap=readdir64
 tests_unit_test_manager_SOURCES = tests/unit/test_manager.c \
-	daemon/attend.c daemon/manager.c daemon/permit.c daemon/transfers.c \
-	daemon/verbs.c
+	daemon/attend.c daemon/failures.c daemon/manager.c daemon/permit.c daemon/verbs.c \
+	daemon/watch.c
 tests_unit_test_manager_LDFLAGS = $(fake_http)
 tests_unit_test_merge_LDFLAGS = -Wl,--wrap=renameat \
 	-Wl,--wrap=unlinkat -Wl,--wrap=symlinkat -Wl,--wrap=fsync \
@@ -151,10 +171,12 @@ tests_unit_test_once_LDFLAGS = $(fake_http)
 tests_unit_test_outage_SOURCES = tests/unit/test_outage.c $(engine_fixture)
 tests_unit_test_outage_LDFLAGS = $(fake_http)
 tests_unit_test_permit_SOURCES = tests/unit/test_permit.c \
-	daemon/attend.c daemon/permit.c
+	daemon/attend.c daemon/failures.c daemon/permit.c
 tests_unit_test_results_LDFLAGS = -Wl,--wrap=dx_fs_write
 tests_unit_test_rows_SOURCES = tests/unit/test_rows.c $(engine_fixture)
 tests_unit_test_rows_LDFLAGS = $(fake_http)
+tests_unit_test_several_SOURCES = tests/unit/test_several.c $(engine_fixture)
+tests_unit_test_several_LDFLAGS = $(fake_http)
 tests_unit_test_spool_LDFLAGS = -Wl,--wrap=renameat \
 	-Wl,--wrap=unlinkat -Wl,--wrap=fsync -Wl,--wrap=faccessat \
 	-Wl,--wrap=readlinkat
@@ -163,13 +185,14 @@ tests_unit_test_isolate_SOURCES = tests/unit/test_isolate.c \
 nodist_EXTRA_tests_unit_test_isolate_SOURCES = filter/none.cc
 tests_unit_test_isolate_CPPFLAGS = $(AM_CPPFLAGS) -DDX_PARSE_CPU_S=1
 tests_unit_test_isolate_LDFLAGS = -Wl,--wrap=seccomp_load -Wl,--wrap=syscall
-tests_unit_test_isolate_LDADD = libdxf.a $(unit_libs) $(SECCOMP_LIBS) \
-	$(QPDF_LIBS) $(DEFLATE_LIBS) $(ZLIB_LIBS)
+tests_unit_test_isolate_LDADD = $(filter_libs) $(unit_libs)
 tests_unit_test_filter_LDADD = libdxf.a $(unit_libs)
 nodist_EXTRA_tests_unit_test_mime_SOURCES = filter/none.cc
 tests_unit_test_mime_LDADD = $(filter_libs) $(unit_libs)
+tests_unit_test_pdf_file_LDADD = libdxf.a $(unit_libs)
 tests_unit_test_flatten_CFLAGS = $(AM_CFLAGS) $(QPDF_CFLAGS)
-tests_unit_test_flatten_LDADD = libdxf.a $(unit_libs) $(QPDF_LIBS)
+nodist_EXTRA_tests_unit_test_flatten_SOURCES = filter/none.cc
+tests_unit_test_flatten_LDADD = $(filter_libs) $(unit_libs)
 # The module as it was built.
 tests_unit_test_text_SOURCES = tests/unit/test_text.c filter/text_module.c
 tests_unit_test_text_CPPFLAGS = $(AM_CPPFLAGS) -DDX_PKGLIBDIR='"$(abs_builddir)"'
@@ -180,15 +203,19 @@ tests_unit_test_stream_CFLAGS = $(AM_CFLAGS) $(QPDF_CFLAGS) $(JPEG_CFLAGS)
 tests_unit_test_stream_LDADD = libdxf.a $(unit_libs) $(QPDF_LIBS) $(JPEG_LIBS) \
 	$(TIFF_LIBS) $(DEFLATE_LIBS) $(ZLIB_LIBS)
 nodist_EXTRA_tests_unit_test_stream_SOURCES = filter/none.cc
-tests_unit_test_transfers_SOURCES = tests/unit/test_transfers.c \
-	daemon/transfers.c
-tests_unit_test_transfers_LDFLAGS = -Wl,--wrap=dx_http_start \
-	-Wl,--wrap=dx_http_cancel
 tests_unit_test_unpack_LDADD = libdxf.a $(unit_libs) $(DEFLATE_LIBS) \
 	$(ZLIB_LIBS)
+tests_unit_test_reading_SOURCES = tests/unit/test_reading.c filter/reading.c \
+	filter/windows1252.c
+tests_unit_test_windows1252_SOURCES = tests/unit/test_windows1252.c \
+	filter/windows1252.c
 tests_unit_test_user_SOURCES = tests/unit/test_user.c $(other_user)
 tests_unit_test_user_CPPFLAGS = $(with_other_user)
-tests_unit_test_user_LDFLAGS = -Wl,--wrap=getpwnam
+tests_unit_test_user_LDFLAGS = -Wl,--wrap=getpwnam -Wl,--wrap=initgroups
+tests_unit_test_watch_SOURCES = tests/unit/test_watch.c daemon/watch.c
+tests_unit_test_watch_LDFLAGS = -Wl,--wrap=dx_http_start \
+	-Wl,--wrap=dx_http_cancel
+tests_unit_test_program_LDADD = libdxf.a $(unit_libs)
 tests_unit_test_pictures_LDADD = libdxf.a $(unit_libs) $(GIF_LIBS) $(ZLIB_LIBS)
 endif
 
@@ -205,6 +232,7 @@ include tests/fuzz/local.mk
 include tests/hostile/local.mk
 include tests/it/local.mk
 include tests/long/local.mk
+include tests/nightly/local.mk
 include tests/bench/local.mk
 
 # Formatting, spelling, includes, documents, and manual pages, in one command.

@@ -12,13 +12,25 @@
 #include "lib/base/utf8.h"
 
 #define DX_CLOCK_SKEW_MAX_S 86400 /* above: ignore the server's time */
+#define DX_TOKEN_RENEW_MS 5000    /* after its first rejection */
+
+/* An outage is that of everybody; a rejection is of the section if it hits a
+ * second submission. */
+static const struct dx_breaker_rule engine_outage_rule = {5, 5000, 60000,
+                                                          60000};
+static const struct dx_breaker_rule engine_admin_rule = {2, 30000, 600000,
+                                                         60000};
 
 /* ---- when the service is available ---- */
 
-static void call_set_away(struct service_state *svc, bool is_away)
+/* Only polls show that: creates may fail, or succeed, meanwhile. */
+static void call_set_away(const struct call *call, bool is_away)
 {
+  struct service_state *svc = call->svc;
   int64_t now = dx_monotonic_ms();
 
+  if (call->kind != CALLS_GET)
+    return;
   if (svc->away_since_ms != 0)
     svc->away_ms += now - svc->away_since_ms;
   svc->away_since_ms = is_away ? now : 0;
@@ -30,39 +42,139 @@ int64_t engine_away_ms(const struct service_state *svc)
          (svc->away_since_ms != 0 ? dx_monotonic_ms() - svc->away_since_ms : 0);
 }
 
-/* When a call that is due at due_ms can be made: after the pauses of the
- * service and of its host. */
+/* When a call that is due at due_ms can be made: after a pause of its host. */
 static int64_t call_ms(const struct service_state *svc, int64_t due_ms)
 {
-  due_ms = engine_longer(due_ms, svc->due_ms);
   return engine_longer(due_ms, svc->host->limit.pause.until_ms);
-}
-
-/* The service responds: time counts towards ProcessingLimit. */
-static void call_is_answered(struct call *call)
-{
-  struct service_state *svc = call->svc;
-
-  call_set_away(svc, false);
-  if (svc->down_since_ms == 0)
-    return;
-  svc->down_since_ms = 0;
-  dx_log(DX_LOG_INFO, "service '%s' is reachable again", svc->service->name);
-  engine_note(call->engine, call->sub->job, DX_NOTE_UP, 0, NULL);
 }
 
 void engine_service_up(struct call *call)
 {
-  struct service_state *svc = call->svc;
+  struct run *run = run_of(call->sub);
 
-  run_of(call->sub)->tries = 0;
+  run->tries = 0;
+  run->rejections = 0;
+  run->has_new_token = false;
   call->polled->unexpected = 0;
-  svc->failures = 0;
-  svc->token_tries = 0;
   call->sub->reason[0] = '\0';
-  engine_clear_problem(call->sub);
-  dx_rate_limit_up(&svc->host->limit);
-  call_is_answered(call);
+  if (!call->sub->problem.is_of_storage) /* only an upload ends that one */
+    engine_clear_problem(call->engine, call->sub);
+  call_set_away(call, false); /* time counts towards ProcessingLimit */
+}
+
+/* ---- breakers ---- */
+
+/* What the end of a call shows about all calls of its kind. */
+enum verdict { SHOWS_NOTHING, SHOWS_OUTAGE, SHOWS_SERVICE };
+
+/* No response, 5xx, 408, 425, 429, and a success of create source that is not
+ * understood; any other response is one of the service. */
+static enum verdict call_verdict(const struct call *call, enum dx_code code)
+{
+  const struct dx_http_response *response = call->response;
+  enum dx_class cls = dx_class_of(code);
+  int status = response->status;
+
+  if (cls == DX_CL_LOCAL || cls == DX_CL_STOPPED || code == DX_E_NOT_SENT)
+    return SHOWS_NOTHING;
+  if (status == 0)
+    return cls == DX_CL_TRANSIENT ? SHOWS_OUTAGE : SHOWS_NOTHING;
+  if (response->err.code == DX_E_NET || (status >= 500 && status < 600) ||
+      status == 408 || status == 425 || status == 429)
+    return SHOWS_OUTAGE; /* also a truncated body */
+  if (call->kind == CALLS_CREATE && status < 300 && code != DX_OK)
+    return SHOWS_OUTAGE;
+  return SHOWS_SERVICE;
+}
+
+/* For `docextract metrics`: the third failure in a row, of any call. */
+static void call_count_up(struct host *host, bool has_succeeded)
+{
+  host->failures = has_succeeded ? 0 : host->failures + 1;
+  if (has_succeeded)
+    dx_rate_limit_up(&host->limit);
+  else if (host->failures == DX_DOWN_AFTER_TRIES)
+    dx_rate_limit_down(&host->limit);
+}
+
+/* The breaker of calls of this kind has opened. */
+static void call_log_opened(const struct call *call,
+                            const struct dx_breaker *breaker)
+{
+  dx_log(DX_LOG_WARNING,
+         "service '%s': %s fail for several documents, and pause for %" PRId64
+         " s: %s",
+         call->svc->service->name,
+         call->kind == CALLS_CREATE ? "registrations" : "polls",
+         breaker->pause_ms / 1000, call->sub->problem.text);
+}
+
+static void call_copy_problem(struct dx_err *trouble,
+                              const struct dx_submission *sub)
+{
+  (void)dx_fail(trouble, sub->problem.code, 0, "%s", sub->problem.text);
+}
+
+/* A breaker of the section has closed, or the token is evidently good: sections
+ * of the same host, and other calls, probably work again, too. */
+static void call_hurry_others(const struct call *call)
+{
+  struct dx_engine *engine = call->engine;
+  const struct host *host = call->svc->host;
+  int64_t now = dx_monotonic_ms();
+  size_t i, k;
+
+  for (i = 0; i < engine->config->service_count; i++)
+    for (k = 0; engine->services[i].host == host && k < CALLS_COUNT; k++)
+      dx_breaker_hurry(&engine->services[i].outage[k], 0, now);
+  for (k = 0; k < CALLS_COUNT; k++)
+    dx_breaker_hurry(&call->svc->rejected[k], 0, now);
+}
+
+static void call_close(const struct call *call, struct dx_breaker *breaker,
+                       enum wait wait)
+{
+  if (!dx_breaker_succeed(breaker))
+    return;
+  dx_log(DX_LOG_INFO, "service '%s': %s succeed again",
+         call->svc->service->name,
+         call->kind == CALLS_CREATE ? "registrations" : "polls");
+  call->svc->host->probed_ms[call->kind] = 0;
+  engine_resume(call->engine, call->svc, call->kind, wait);
+  call_hurry_others(call);
+}
+
+/* Tells the breakers of the section. */
+static void call_judge(struct call *call, enum dx_code code)
+{
+  struct service_state *svc = call->svc;
+  struct host *host = svc->host;
+  enum dx_class cls = dx_class_of(code);
+  enum verdict verdict = call_verdict(call, code);
+  struct dx_breaker *outage;
+
+  if (call->kind == CALLS_NONE)
+    return;
+  outage = &svc->outage[call->kind];
+  if (verdict != SHOWS_NOTHING)
+    svc->is_refused = cls == DX_CL_RATE;
+  if (verdict == SHOWS_OUTAGE || call->was_rejected)
+    call_count_up(host, false);
+  else if (cls == DX_CL_DONE || cls == DX_CL_NOT_YET)
+    call_count_up(host, true);
+  if (verdict == SHOWS_OUTAGE) {
+    host->probed_ms[call->kind] = dx_monotonic_ms();
+    call_copy_problem(&svc->lost[call->kind], call->sub);
+    if (dx_breaker_fail(outage, &engine_outage_rule, run_of(call->sub)->id,
+                        dx_monotonic_ms()))
+      call_log_opened(call, outage);
+  }
+  if (verdict != SHOWS_SERVICE)
+    return;
+  call_close(call, outage, WAIT_OUTAGE);
+  if (!call->was_rejected && cls != DX_CL_RATE && cls != DX_CL_CONFIG &&
+      cls != DX_CL_TOKEN)
+    call_close(call, &svc->rejected[call->kind], WAIT_ADMIN);
 }
 
 /* ---- failures ---- */
@@ -71,31 +183,23 @@ int64_t engine_back_off(struct call *call, int *tries, int64_t least_ms,
                         const struct dx_err *err)
 {
   ++*tries;
-  dx_log(DX_LOG_WARNING, "submission %zu: %s: %s; try %d follows",
-         call->sub->number, dx_code_name(err->code), err->text, *tries + 1);
+  dx_submission_log(DX_LOG_WARNING, call->sub, "%s: %s; try %d follows",
+                    dx_code_name(err->code), err->text, *tries + 1);
   return engine_longer(engine_longer(least_ms, call->response->retry_after_ms),
                        dx_backoff_ms(*tries));
 }
 
-/* Counts towards "down" (doc/policy.md, "Classes"). */
-void engine_transient(struct call *call, const struct dx_err *err)
+void engine_transient(struct call *call, int64_t least_ms,
+                      const struct dx_err *err)
 {
   struct run *run = run_of(call->sub);
   struct service_state *svc = call->svc;
 
-  svc->failures++;
-  engine_wait_for(call->sub, engine_back_off(call, &run->tries, 0, err));
-  if (svc->down_since_ms == 0) {
-    svc->down_since_ms = dx_monotonic_ms();
-    dx_log(DX_LOG_WARNING,
-           "service '%s' cannot be reached: %s: %s; retrying until it responds",
-           svc->service->name, dx_code_name(err->code), err->text);
-  }
-  call_set_away(svc, err->code == DX_E_NET || err->code == DX_E_SERVER);
-  if (svc->failures >= DX_DOWN_AFTER_TRIES)
-    dx_rate_limit_down(&svc->host->limit);
-  engine_report_problem(call->engine, call->sub->job, DX_NOTE_DOWN,
-                        svc->down_since_ms, call_ms(svc, run->due_ms), err);
+  engine_wait(call->sub, engine_back_off(call, &run->tries, least_ms, err),
+              WAIT_OUTAGE);
+  call_set_away(call, err->code == DX_E_NET || err->code == DX_E_SERVER);
+  engine_report_problem(call->engine, call->sub, call->kind == CALLS_NONE,
+                        call_ms(svc, run->due_ms), err);
 }
 
 void engine_unexpected(struct call *call, const struct dx_err *err)
@@ -104,40 +208,13 @@ void engine_unexpected(struct call *call, const struct dx_err *err)
   int64_t now = dx_monotonic_ms();
 
   call->polled->due_ms =
-      now + engine_back_off(call, &call->polled->unexpected,
-                            sub->overdue ? DX_OVERDUE_POLL_MS : 0, err);
-  call_is_answered(call);
+      now + engine_back_off(
+                call, &call->polled->unexpected,
+                sub->overdue ? engine_overdue_wait_ms(call->svc, sub) : 0, err);
+  call_set_away(call, false); /* time counts towards ProcessingLimit */
   dx_utf8_copy(sub->reason, sizeof(sub->reason), err->text);
-  engine_report_problem(call->engine, sub->job, DX_NOTE_UNEXPECTED, now,
+  engine_report_problem(call->engine, sub, call->kind == CALLS_NONE,
                         call_ms(call->svc, call->polled->due_ms), err);
-}
-
-/* Makes all calls of the service wait for an administrator. An upload gets a
- * wait of its own, because svc->due_ms delays only API calls. */
-static void call_needs_admin(struct call *call, const struct dx_err *err)
-{
-  struct dx_engine *engine = call->engine;
-  struct service_state *svc = call->svc;
-  struct dx_drive *drive;
-  size_t i;
-
-  svc->due_ms = dx_monotonic_ms() + DX_ADMIN_RETRY_MS;
-  svc->needs_admin = true;
-  engine_log_admin(svc->service->name, err);
-  call_set_away(svc, true);
-  if (call->slot.ms == 0)
-    engine_wait_for(call->sub, DX_ADMIN_RETRY_MS);
-  TAILQ_FOREACH (drive, &engine->drives, link) {
-    struct dx_job *job = drive->job;
-
-    for (i = 0; i < job->submission_count; i++)
-      if (!dx_state_is_final(job->submissions[i].state) &&
-          engine_section_of(engine, &job->submissions[i]) == svc) {
-        engine_report_problem(engine, job, DX_NOTE_ADMIN, dx_monotonic_ms(),
-                              svc->due_ms, err);
-        break;
-      }
-  }
 }
 
 /* Tokens are signed with the time of the service if our clock is far off. */
@@ -150,43 +227,60 @@ static void call_forget_token(struct service_state *svc, int64_t date_ms)
     svc->clock_off_ms = llabs(off) > DX_CLOCK_SKEW_S * 1000LL ? off : 0;
 }
 
-void engine_renew_token(struct call *call)
+/* The first rejection of a token may be because of its age, or of our clock:
+ * the next one is new. Later ones are about the installation, and so is any
+ * while the section pauses. */
+static bool call_is_first_token(struct call *call, const struct dx_err *err)
 {
-  call_is_answered(call);
-  call_forget_token(call->svc, call->response->date_ms);
+  return dx_class_of(err->code) == DX_CL_TOKEN &&
+         !run_of(call->sub)->has_new_token &&
+         (call->kind == CALLS_NONE ||
+          !dx_breaker_is_open(&call->svc->rejected[call->kind]));
 }
 
-/* Tries are made after 0, 5, and 30 s. Concurrent calls with the same refused
- * token count as one try. */
-static void call_token_refused(struct call *call, const struct dx_err *err,
-                               int64_t date_ms)
+void engine_rejected(struct call *call, bool is_of_section,
+                     const struct dx_err *err)
 {
+  struct dx_submission *sub = call->sub;
   struct service_state *svc = call->svc;
-  int64_t now = dx_monotonic_ms();
+  struct run *run = run_of(sub);
+  int64_t now = dx_monotonic_ms(), wait_ms;
+  bool is_token = dx_class_of(err->code) == DX_CL_TOKEN;
+  bool is_first = call_is_first_token(call, err);
   char clock[48] = "";
-  struct dx_err full;
+  struct dx_err full = *err;
 
-  if (svc->token_tries > 0 && (int64_t)call->slot.ms < svc->token_failed_ms)
-    return;
-  call_forget_token(svc, date_ms);
-  svc->token_tries++;
-  svc->token_failed_ms = now;
-  dx_log(DX_LOG_WARNING, "%s: %s; try %d of %d", dx_code_name(err->code),
-         err->text, svc->token_tries, DX_TOKEN_TRIES);
-  if (svc->token_tries < DX_TOKEN_TRIES) {
-    svc->due_ms =
-        now + (svc->token_tries == 1 ? DX_TOKEN_TRY_2_MS : DX_TOKEN_TRY_3_MS);
-    engine_report_problem(call->engine, call->sub->job, DX_NOTE_TOKEN, now,
-                          call_ms(svc, svc->due_ms), err);
-    return;
+  if (is_token || err->code == DX_E_DENIED) {
+    call_forget_token(svc,
+                      call->response != NULL ? call->response->date_ms : -1);
+    if (svc->clock_off_ms != 0)
+      (void)snprintf(clock, sizeof(clock), ", clock off by %" PRId64 " s",
+                     svc->clock_off_ms / 1000);
+    (void)dx_fail(&full, err->code, err->sys_errno,
+                  "%s; service '%s', key id '%s'%s", err->text,
+                  svc->service->name, engine_key_id(svc->service->token_key_id),
+                  clock);
   }
-  if (svc->clock_off_ms != 0)
-    (void)snprintf(clock, sizeof(clock), ", clock off by %" PRId64 " s",
-                   svc->clock_off_ms / 1000);
-  (void)dx_fail(&full, err->code, 0, "%s; service '%s', key id '%s'%s",
-                err->text, svc->service->name,
-                engine_key_id(svc->service->token_key_id), clock);
-  call_needs_admin(call, &full);
+  call->was_rejected = is_of_section;
+  run->has_new_token = run->has_new_token || is_first;
+  wait_ms = is_first ? DX_TOKEN_RENEW_MS
+                     : dx_blame_rejected_wait_ms(++run->rejections);
+  if (call->response != NULL)
+    wait_ms = engine_longer(wait_ms, call->response->retry_after_ms);
+  engine_wait(sub, wait_ms, WAIT_ADMIN);
+  if (is_of_section)
+    call_set_away(call, true);
+  engine_report_problem(call->engine, sub, call->kind == CALLS_NONE,
+                        call_ms(svc, run->due_ms), &full);
+  engine_log_admin(sub, &full);
+  if (call->kind == CALLS_NONE)
+    svc->upload = full;
+  if (!is_of_section || is_first || call->kind == CALLS_NONE)
+    return;
+  call_copy_problem(&svc->denial[call->kind], sub);
+  if (dx_breaker_fail(&svc->rejected[call->kind], &engine_admin_rule, run->id,
+                      now))
+    call_log_opened(call, &svc->rejected[call->kind]);
 }
 
 void engine_failed(struct call *call, const struct dx_err *err)
@@ -201,18 +295,17 @@ void engine_failed(struct call *call, const struct dx_err *err)
   case DX_CL_RATE:
     dx_rate_limit_refused(&svc->host->limit, svc->service->api_rate,
                           call->slot.ms, retry_after_ms);
-    call_set_away(svc, true);
+    call_set_away(call, true);
     run->tries++;
-    engine_wait_for(call->sub,
-                    engine_longer(retry_after_ms, dx_backoff_ms(run->tries)));
-    engine_report_problem(call->engine, call->sub->job, DX_NOTE_PAUSED,
-                          dx_monotonic_ms(), call_ms(svc, run->due_ms), err);
+    engine_wait(call->sub,
+                engine_longer(retry_after_ms, dx_backoff_ms(run->tries)),
+                WAIT_RATE);
+    engine_report_problem(call->engine, call->sub, call->kind == CALLS_NONE,
+                          call_ms(svc, run->due_ms), err);
     break;
   case DX_CL_TOKEN:
-    call_token_refused(call, err, call->response->date_ms);
-    break;
   case DX_CL_CONFIG:
-    call_needs_admin(call, err);
+    engine_rejected(call, true, err);
     break;
   case DX_CL_LOCAL:
     engine_local_failure(call->engine, call->sub->job, err);
@@ -221,7 +314,7 @@ void engine_failed(struct call *call, const struct dx_err *err)
     dx_submission_end(call->sub, DX_EV_FAIL, err->code, err->text);
     break;
   default:
-    engine_transient(call, err);
+    engine_transient(call, 0, err);
     break;
   }
 }
@@ -236,16 +329,19 @@ void engine_take_slot(struct slot *slot, struct service_state *svc)
   svc->host->connecting = slot;
 }
 
-bool engine_leave_in_slot(struct slot *slot)
+bool engine_leave_in_slot(struct slot *slot, const struct dx_submission *sub)
 {
+  static const char text[] = "sending a request at %" PRId64 " ms";
   struct host *host = slot->svc->host;
 
   host->connecting = NULL;
   if (dx_rate_limit_is_blocked(&host->limit))
     return false; /* the pause began while connecting */
   slot->call = dx_rate_limit_leave(&host->limit, slot->svc->service->api_rate);
-  dx_log(DX_LOG_DEBUG, "sending a request at %" PRId64 " ms",
-         dx_monotonic_ms());
+  if (sub != NULL)
+    dx_submission_log(DX_LOG_DEBUG, sub, text, dx_monotonic_ms());
+  else
+    dx_log(DX_LOG_DEBUG, text, dx_monotonic_ms());
   return true;
 }
 
@@ -272,6 +368,10 @@ static void call_end(struct call *call)
     call->engine->puts--;
   }
   engine_release_slot(&call->slot, call->response);
+  if (call->kind != CALLS_NONE) {
+    dx_breaker_drop(&call->svc->outage[call->kind], run_of(call->sub)->id);
+    dx_breaker_drop(&call->svc->rejected[call->kind], run_of(call->sub)->id);
+  }
   dx_temp_discard(&call->sink);
   dx_sha256_free(&call->sha);
 }
@@ -279,25 +379,38 @@ static void call_end(struct call *call)
 static void call_done(void *arg, const struct dx_http_response *response)
 {
   struct call *call = arg;
+  enum dx_code code;
 
   call->response = response;
   call->http = NULL;
-  call->svc->counters.counts.calls[dx_class_of(call->done(call))]++;
+  code = call->done(call);
+  call->svc->counters.counts.calls[dx_class_of(code)]++;
+  call_judge(call, code);
   call_end(call);
 }
 
+static void call_log(void *ctx, const char *line)
+{
+  const struct call *call = ctx;
+
+  dx_submission_log(DX_LOG_DEBUG, call->sub, "%s", line);
+}
+
 struct call *engine_begin_call(struct dx_engine *engine,
-                               struct dx_submission *sub,
+                               struct dx_submission *sub, enum calls kind,
                                enum dx_code (*done)(struct call *call))
 {
   struct run *run = run_of(sub);
   struct service_state *svc = engine_section_of(engine, sub);
 
+  run->waiting_since = 0;
   run->call = (struct call){.engine = engine,
                             .svc = svc,
                             .sub = sub,
+                            .kind = kind,
                             .api = {.http = engine->http,
                                     .service = svc->service,
+                                    .log = call_log,
                                     .done = call_done,
                                     .ctx = &run->call,
                                     .call = &run->call.http},
@@ -317,7 +430,7 @@ void engine_send_put(struct call *call,
   if (code == DX_OK)
     return;
   if (dx_class_of(code) == DX_CL_CONFIG)
-    call_needs_admin(call, &err);
+    engine_rejected(call, true, &err);
   else
     engine_local_failure(call->engine, call->sub->job, &err);
   call_end(call);
@@ -327,7 +440,7 @@ static bool call_ready(void *arg)
 {
   struct call *call = arg;
 
-  return engine_leave_in_slot(&call->slot);
+  return engine_leave_in_slot(&call->slot, call->sub);
 }
 
 void engine_send(struct call *call,
@@ -341,14 +454,18 @@ void engine_send(struct call *call,
   if (llabs(off_ms) > DX_CLOCK_SKEW_MAX_S * 1000LL)
     off_ms = 0;
   engine_take_slot(&call->slot, svc);
-  run_of(call->sub)->waiting_since = 0;
+  run_of(call->sub)->tried_ms = dx_monotonic_ms();
+  dx_breaker_begin(&svc->outage[call->kind], run_of(call->sub)->id,
+                   dx_monotonic_ms());
+  dx_breaker_begin(&svc->rejected[call->kind], run_of(call->sub)->id,
+                   dx_monotonic_ms());
   call->api.ready = call_ready;
   if (dx_token_get(&svc->token, off_ms, &call->api.token, &err) == DX_OK) {
     engine_send_put(call, start);
     return;
   }
   if (dx_class_of(err.code) == DX_CL_TOKEN)
-    call_token_refused(call, &err, -1);
+    engine_rejected(call, true, &err);
   else if (err.code != DX_E_STOPPED) /* a request to stop */
     engine_local_failure(call->engine, call->sub->job, &err);
   call_end(call);

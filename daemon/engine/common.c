@@ -69,8 +69,13 @@ bool engine_may_send(struct dx_engine *engine, struct dx_submission *sub)
   case DX_MAY_CANCEL:
     dx_job_end(job, DX_EV_CANCEL);
     return false;
-  default: /* calls in progress continue */
+  case DX_MAY_CANCEL_UNSENT:
+    dx_job_cancel_unsent(job, sub);
+    return false;
+  default: /* another one may start over; calls in progress continue */
+    dx_breaker_drop(&engine_section_of(engine, sub)->failing, run_of(sub)->id);
     job->drive->ask_ms = dx_monotonic_ms() + DX_ASK_AGAIN_MS;
+    run_of(sub)->waiting_since = 0; /* others are not to wait for its turn */
     return false;
   }
 }
@@ -84,9 +89,53 @@ void engine_apply(struct dx_submission *sub, enum dx_event event)
     sub->job->halt = err;
 }
 
-void engine_wait_for(struct dx_submission *sub, int64_t ms)
+/* ---- waits ---- */
+
+void engine_wait(struct dx_submission *sub, int64_t ms, enum wait wait)
 {
   run_of(sub)->due_ms = dx_monotonic_ms() + ms;
+  run_of(sub)->wait = wait;
+}
+
+enum calls engine_next_calls(const struct dx_submission *sub)
+{
+  if (dx_state_is_final(sub->state))
+    return CALLS_NONE;
+  return sub->state == DX_ST_STORED ? CALLS_CREATE : CALLS_GET;
+}
+
+void engine_resume(struct dx_engine *engine, const struct service_state *svc,
+                   enum calls kind, enum wait wait)
+{
+  struct dx_drive *drive;
+  size_t i;
+
+  TAILQ_FOREACH (drive, &engine->drives, link)
+    for (i = 0; i < drive->job->submission_count; i++) {
+      struct dx_submission *sub = &drive->job->submissions[i];
+      struct run *run = run_of(sub);
+
+      if (engine_section_of(engine, sub) != svc ||
+          engine_next_calls(sub) != kind)
+        continue;
+      if (run->wait == wait)
+        engine_wait(sub, 0, WAIT_NONE);
+      if (run->is_held_back) {
+        run->is_held_back = false;
+        engine_clear_problem(engine, sub);
+      }
+    }
+}
+
+int64_t engine_overdue_wait_ms(const struct service_state *svc,
+                               const struct dx_submission *sub)
+{
+  /* It is not known whether it was uploaded, if it is not. */
+  int64_t from_ms =
+      sub->uploaded_at != 0 ? sub->uploaded_at : sub->registered_at;
+
+  return dx_overdue_wait_ms(dx_wall_ms() - from_ms,
+                            svc->service->processing_limit_ms);
 }
 
 enum dx_code engine_write(struct dx_engine *engine, struct dx_job *job,
@@ -105,65 +154,139 @@ enum dx_code engine_write(struct dx_engine *engine, struct dx_job *job,
 /* ---- notes and problems ---- */
 
 void engine_note(struct dx_engine *engine, struct dx_job *job,
-                 enum dx_note_kind kind, int64_t since_ms,
-                 const struct dx_err *err)
+                 enum dx_note_kind kind, int64_t since_ms)
 {
-  struct dx_note n = {.kind = kind,
-                      .since_ms = since_ms,
-                      .code = err != NULL ? err->code : DX_OK,
-                      .text = err != NULL ? err->text : ""};
+  struct dx_note n = {.kind = kind, .since_ms = since_ms, .text = ""};
 
-  engine->observer.note(engine->observer.ctx, job, &n);
+  if (dx_job_problem(job)->text[0] == '\0')
+    engine->observer.note(engine->observer.ctx, job, &n);
 }
 
-void engine_report_problem(struct dx_engine *engine, struct dx_job *job,
-                           enum dx_note_kind kind, int64_t since_ms,
-                           int64_t due_ms, const struct dx_err *err)
+/* The first rejection of a token, which may be because of its age: the next
+ * token shows whether an administrator must act. */
+static bool is_of_first_token(const struct dx_job *job,
+                              const struct dx_problem *problem)
 {
-  struct dx_err full = {.code = DX_OK};
+  size_t i;
 
-  if (err != NULL) {
-    full = *err;
-    dx_advise(&full);
+  for (i = 0; i < job->submission_count; i++) {
+    const struct dx_submission *sub = &job->submissions[i];
+
+    if (&sub->problem == problem)
+      return run_of(sub)->has_new_token && run_of(sub)->rejections == 0;
   }
-  engine_note(engine, job, kind, since_ms, err != NULL ? &full : NULL);
-  if (due_ms != 0) /* users are shown the wall clock */
-    due_ms += dx_wall_ms() - dx_monotonic_ms();
-  dx_job_set_message(job, full.code, full.text, due_ms);
-  job->drive->late_ms = dx_monotonic_ms(); /* at once: users are waiting */
+  return false;
 }
 
-void engine_clear_problem(struct dx_submission *sub)
+/* How a problem is shown to the user who printed; UP: not at all. */
+static enum dx_note_kind problem_kind(const struct dx_job *job,
+                                      const struct dx_problem *problem)
 {
-  if (sub->overdue && !dx_state_is_final(sub->state))
-    dx_job_set_message(sub->job, DX_E_OVERDUE, ENGINE_OVERDUE_TEXT, 0);
-  else
-    dx_job_set_message(sub->job, DX_OK, "", 0);
+  switch (dx_class_of(problem->code)) {
+  case DX_CL_LOCAL:
+    return DX_NOTE_LOCAL;
+  case DX_CL_RATE:
+    return DX_NOTE_PAUSED;
+  case DX_CL_TOKEN:
+    return is_of_first_token(job, problem) ? DX_NOTE_TOKEN : DX_NOTE_ADMIN;
+  case DX_CL_CONFIG:
+    return DX_NOTE_ADMIN;
+  case DX_CL_OVERDUE:
+    return DX_NOTE_OVERDUE;
+  case DX_CL_GONE:
+    return dx_problem_needs_admin(problem) ? DX_NOTE_ADMIN : DX_NOTE_DOWN;
+  case DX_CL_TRANSIENT:
+    return problem->code == DX_E_UNEXPECTED || problem->code == DX_E_RESPONSE
+               ? DX_NOTE_UNEXPECTED
+               : DX_NOTE_DOWN;
+  default: /* a decision is needed, or OnResult failed */
+    return problem->code == DX_E_JOB ? DX_NOTE_ADMIN : DX_NOTE_UP;
+  }
+}
+
+void engine_tell_problem(struct dx_engine *engine, struct dx_job *job)
+{
+  struct dx_drive *drive = job->drive;
+  const struct dx_problem *problem = dx_job_problem(job);
+  struct dx_note n = {.kind = problem_kind(job, problem),
+                      .code = problem->code,
+                      .text = problem->text};
+
+  if (problem->since_at != 0)
+    n.since_ms = dx_monotonic_ms() - (dx_wall_ms() - problem->since_at);
+  if (drive->has_told && drive->told != n.kind) { /* its state reason ends */
+    const struct dx_note over = {
+        .kind = drive->told == DX_NOTE_LOCAL ? DX_NOTE_LOCAL_OVER : DX_NOTE_UP,
+        .text = ""};
+
+    engine->observer.note(engine->observer.ctx, job, &over);
+  }
+  drive->told = n.kind;
+  drive->has_told = n.kind != DX_NOTE_UP;
+  if (drive->has_told)
+    engine->observer.note(engine->observer.ctx, job, &n);
+}
+
+static int64_t wall_of(int64_t due_ms)
+{
+  return due_ms != 0 ? due_ms + dx_wall_ms() - dx_monotonic_ms() : 0;
+}
+
+void engine_report_problem(struct dx_engine *engine, struct dx_submission *sub,
+                           bool is_of_storage, int64_t due_ms,
+                           const struct dx_err *err)
+{
+  struct dx_err full = *err;
+
+  if (dx_state_is_final(sub->state))
+    return;
+  dx_advise(&full);
+  run_of(sub)->is_held_back = false;
+  dx_submission_set_problem(sub, full.code, full.text, wall_of(due_ms));
+  sub->problem.is_of_storage = is_of_storage;
+  sub->job->drive->late_ms = dx_monotonic_ms(); /* users are waiting */
+  engine_tell_problem(engine, sub->job);
+}
+
+void engine_clear_problem(struct dx_engine *engine, struct dx_submission *sub)
+{
+  bool is_overdue = sub->overdue && !dx_state_is_final(sub->state);
+  bool had_one = sub->problem.text[0] != '\0';
+
+  if (is_overdue && sub->problem.code == DX_E_OVERDUE)
+    return; /* it remains, and was told */
+  dx_submission_set_problem(sub, is_overdue ? DX_E_OVERDUE : DX_OK,
+                            is_overdue ? ENGINE_OVERDUE_TEXT : "", 0);
+  if (had_one)
+    engine_tell_problem(engine, sub->job);
 }
 
 void engine_local_failure(struct dx_engine *engine, struct dx_job *job,
                           const struct dx_err *err)
 {
-  dx_log(DX_LOG_ERROR, "%s: %s; trying again in %d s", dx_code_name(err->code),
-         err->text, DX_LOCAL_RETRY_MS / 1000);
+  struct dx_err full = *err;
+
+  dx_job_log(DX_LOG_ERROR, job, "%s: %s; trying again in %d s",
+             dx_code_name(err->code), err->text, DX_LOCAL_RETRY_MS / 1000);
+  dx_advise(&full);
   job->drive->due_ms = dx_monotonic_ms() + DX_LOCAL_RETRY_MS;
-  engine_report_problem(engine, job, DX_NOTE_LOCAL, dx_monotonic_ms(),
-                        job->drive->due_ms, err);
+  dx_job_set_problem(job, full.code, full.text, wall_of(job->drive->due_ms));
+  job->drive->late_ms = dx_monotonic_ms();
+  engine_tell_problem(engine, job);
 }
 
-void engine_log_admin(const char *section, const struct dx_err *err)
+void engine_log_admin(const struct dx_submission *sub, const struct dx_err *err)
 {
-  dx_log(DX_LOG_ERROR,
-         "service '%s': %s: %s; its jobs wait and are retried every 10 minutes "
-         "and when the configuration changes",
-         section, dx_code_name(err->code), err->text);
+  dx_submission_log(DX_LOG_ERROR, sub,
+                    "%s: %s; retried at least every 10 minutes, and "
+                    "when the configuration changes",
+                    dx_code_name(err->code), err->text);
 }
 
 void engine_sub_needs_admin(struct dx_engine *engine, struct dx_submission *sub,
                             const struct dx_err *err)
 {
-  engine_wait_for(sub, DX_ADMIN_RETRY_MS);
-  engine_log_admin(dx_submission_section(sub), err);
-  engine_report_problem(engine, sub->job, DX_NOTE_ADMIN, dx_monotonic_ms(),
-                        run_of(sub)->due_ms, err);
+  engine_wait(sub, DX_ADMIN_RETRY_MS, WAIT_ADMIN);
+  engine_log_admin(sub, err);
+  engine_report_problem(engine, sub, false, run_of(sub)->due_ms, err);
 }

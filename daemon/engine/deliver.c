@@ -19,15 +19,18 @@ static void deliver_count(struct dx_engine *engine,
     counts->extraction_ms += since_upload_ms;
 }
 
-/* Delivers the results that are stored. */
+/* Delivers the results that are stored, for one turn. */
 static enum dx_code deliver_results(struct dx_submission *sub, const char *dir,
                                     struct dx_err *err)
 {
   enum dx_code code = dx_fs_make_dir(AT_FDCWD, dir, DX_RESULTS_DIR_MODE, err);
+  int64_t until = dx_monotonic_ms() + DX_TURN_MS;
   size_t i;
 
-  for (i = 0; code == DX_OK && i < sub->case_count; i++) {
-    if (sub->cases[i].state != DX_CASE_STORED)
+  for (i = 0;
+       code == DX_OK && i < sub->case_count && dx_monotonic_ms() <= until;
+       i++) {
+    if (!dx_case_can_be_delivered(&sub->cases[i]))
       continue;
     code = dx_result_deliver(sub, i, dir, err);
     if (code == DX_OK) { /* not durable: it may be delivered again */
@@ -62,7 +65,7 @@ void engine_deliver(struct dx_engine *engine, struct dx_submission *sub)
     if (code == DX_OK) {
       deliver_count(engine, sub);
       engine_apply(sub, DX_EV_DELIVERED);
-      engine_clear_problem(sub);
+      engine_clear_problem(engine, sub);
     }
   }
   if (code != DX_OK)
@@ -82,7 +85,7 @@ static enum dx_code deliver_failure(struct dx_engine *engine,
       sub->job->print.final == DX_FINAL_CANCELED) {
     /* If the print job was canceled in CUPS, there is no manifest; files that
      * were delivered remain (docextract-results(5)). */
-    sub->hook_ms = 0;
+    dx_submission_end_hook(sub);
   } else if (svc != NULL) { /* otherwise, its directory is not known */
     if (sub->failed_at == 0)
       sub->failed_at = dx_wall_ms();

@@ -73,6 +73,13 @@ void dx_engine_free(struct dx_engine **engine);
 enum dx_code dx_engine_add(struct dx_engine *engine, struct dx_job *job,
                            struct dx_err *err) DX_MUST_USE;
 
+/* Tries everything that waits for the service again at once, as soon as the
+ * rate limit permits: the administrator asks for it. */
+void dx_engine_hurry(struct dx_engine *engine, struct dx_job *job);
+
+/* Notifies the observer again of what is wrong with the job, if anything. */
+void dx_engine_tell(struct dx_engine *engine, struct dx_job *job);
+
 /* Discards the last result of `may_send` for the job: the next turn calls it
  * again if needed. */
 void dx_engine_wake(struct dx_job *job);

@@ -8,6 +8,7 @@
  *     fetch.c      get extract
  *     deliver.c    results and manifests
  *     on_result.c  OnResult
+ *     order.c      which class of calls gets the next slot of a host
  *     hello.c      `docextract hello`
  *     call.c       what all calls share
  *     common.c     what all steps share
@@ -30,7 +31,11 @@
 #include "lib/base/fs.h"
 #include "lib/base/log.h"
 #include "lib/base/policy.h"
+#include "daemon/engine/blame.h"
+#include "daemon/engine/order.h"
 #include "daemon/service/api.h"
+#include "daemon/service/breaker.h"
+#include "daemon/service/signed_url.h"
 #include "lib/spool/counters.h"
 #include "lib/spool/results.h"
 #include "daemon/service/schedule.h"
@@ -39,30 +44,49 @@
 
 #define DX_URL_MARGIN_MS 30000 /* no PUT begins with less time left */
 
+/* The calls that fail together. */
+enum calls { CALLS_CREATE, CALLS_GET, CALLS_COUNT, CALLS_NONE = CALLS_COUNT };
+
 /* The state of a host and port in this process, for all its sections. */
 struct host {
   struct dx_rate_limit limit;
   struct dx_latency latency;
-  struct dx_submission *best; /* with the most urgent due call */
-  struct slot *connecting;    /* its request has not left yet; NULL: none */
-  int calls;                  /* API calls in progress */
+  int64_t probed_ms[CALLS_COUNT]; /* monotonic: the last call that got no usable
+                                     response; 0: none since a success */
+  int failures;                   /* in a row, of any call */
+  uint64_t slots;                 /* that calls of jobs have taken */
+  struct dx_submission *oldest;   /* with the call that is due longest */
+  struct dx_submission *probe;    /* whose call was longest ago, if an open
+                                     breaker permits one */
+  int64_t probe_ms;               /* monotonic: since when it does */
+  struct slot *connecting;        /* its request has not left yet; NULL: none */
+  int calls;                      /* API calls in progress */
 };
 
 /* The state of a section in this process. */
 struct service_state {
   const struct dx_service *service;
   struct host *host;
+  struct dx_submission *best[DX_ORDER_COUNT]; /* with the call of this class
+                                                 that comes first, of those
+                                                 that are due */
+  uint64_t served[DX_ORDER_COUNT]; /* host->slots, when one was made last */
   struct dx_token token;
   struct dx_counters counters;
   int64_t clock_off_ms; /* its clock minus ours, if far off; else 0 */
-  int token_tries;
-  int64_t token_failed_ms; /* monotonic: time of the last of them */
-  int64_t due_ms;          /* monotonic: no call before this */
-  bool needs_admin;        /* until then, or until a job is added */
-  int failures;            /* consecutive transient failures */
-  int64_t down_since_ms;   /* monotonic; 0: it is up */
-  int64_t away_since_ms;   /* see engine_away_ms(); 0: available */
-  int64_t away_ms;         /* total of earlier such times */
+  struct dx_breaker outage[CALLS_COUNT];   /* no usable responses */
+  struct dx_breaker rejected[CALLS_COUNT]; /* an administrator is needed */
+  struct dx_breaker failing;               /* sources end as failed */
+  struct dx_err lost[CALLS_COUNT], denial[CALLS_COUNT]; /* the last problems
+                                                           that these show */
+  bool is_refused;      /* its last response was: too many calls */
+  int64_t accepted_ms;  /* monotonic: its last create; 0: none yet */
+  int64_t extracted_at; /* wall: its last complete source; 0: none yet */
+  struct dx_err upload; /* why its last upload failed; DX_OK: it did not */
+  size_t unfilled;      /* its sources without all their files */
+  char storage[DX_ORIGIN_BYTES]; /* of its last upload URL; "": none yet */
+  int64_t away_since_ms;         /* see engine_away_ms(); 0: available */
+  int64_t away_ms;               /* total of earlier such times */
 };
 
 /* What an API call occupies, from its start to its end. */
@@ -78,6 +102,8 @@ struct call {
   struct dx_engine *engine;
   struct service_state *svc;
   struct dx_submission *sub;
+  enum calls kind;   /* NONE: a PUT */
+  bool was_rejected; /* see engine_rejected() */
   struct dx_api api;
   /* Handles call->response; returns its meaning, for `docextract metrics`. */
   enum dx_code (*done)(struct call *call);
@@ -91,28 +117,50 @@ struct call {
   int64_t bytes; /* of the result, received */
 };
 
+/* Sources of several submissions end as failed: one at a time starts over. */
+static const struct dx_breaker_rule engine_failing_rule = {2, 600000, 14400000,
+                                                           INT64_MAX};
+
+/* What a submission waits for until run->due_ms. */
+enum wait {
+  WAIT_NONE,
+  WAIT_OUTAGE,    /* no usable response; ends with the outage */
+  WAIT_ADMIN,     /* a rejection; ends when the section is not rejected */
+  WAIT_RATE,      /* too many calls */
+  WAIT_STORAGE,   /* to be registered again; ends when an upload succeeds */
+  WAIT_START_OVER /* its source failed; ends when another is extracted */
+};
+
 /* The progress of a submission in this process; times are monotonic. Each
  * struct is written only by the file that it is named after (register.c: reg),
  * except for a struct dx_polled, which call->polled leads to. */
 struct run {
   struct call call;
-  int64_t due_ms;        /* no step before then; engine_wait_for() */
+  uint64_t id;           /* of the caller, for breakers */
+  int64_t due_ms;        /* no step before then; engine_wait() */
+  enum wait wait;        /* why */
+  bool is_held_back;     /* by an open breaker, whose problem it shows */
   int64_t waiting_since; /* for a slot; 0: not waiting */
+  int64_t tried_ms;      /* its last call; or when it was added */
   int tries;             /* consecutive failures; call.c */
+  int rejections;        /* consecutive; call.c */
+  bool has_new_token;    /* after a rejection, which does not count */
   struct {
-    int conflicts;
+    struct dx_rejections rejections; /* that may be about the document */
+    int losses;                      /* consecutive lost creates */
   } reg;
   struct {
     int tries;          /* consecutive failures */
     int refusals;       /* that count */
     int64_t refused_ms; /* time of the last of them */
     int64_t sent_ms;    /* time of the last byte sent; 0: none */
+    int repeats;        /* although every PUT returned 200 */
   } upload;
   struct {
     struct dx_polled source;
     bool ask_first;     /* a PUT may have arrived: GET the source first */
     bool unclear;       /* and that GET did not show whether it has */
-    int denials;        /* consecutive, to a key other than its creator's */
+    bool is_denied;     /* to a key other than its creator's */
     int64_t short_ms;   /* since then, processed with files missing */
     int64_t pending_ms; /* since then, it is to be registered again; or 0 */
     int64_t phase_ms;   /* start of the wait for the service; 0: no wait */
@@ -131,9 +179,11 @@ struct run {
 struct dx_drive {
   TAILQ_ENTRY(dx_drive) link;
   struct dx_job *job;
-  int64_t due_ms;    /* after a local failure: next try; monotonic */
-  int64_t late_ms;   /* if the job is behind: when to publish; monotonic */
-  int64_t ask_ms;    /* no permission: nothing is sent before then */
+  int64_t due_ms;         /* after a local failure: next try; monotonic */
+  int64_t late_ms;        /* if the job is behind: when to publish; monotonic */
+  int64_t ask_ms;         /* no permission: nothing is sent before then */
+  enum dx_note_kind told; /* the last problem, if has_told */
+  bool has_told;
   struct run runs[]; /* one for each submission */
 };
 
@@ -147,17 +197,25 @@ static inline struct run *run_of(const struct dx_submission *sub)
   return &sub->job->drive->runs[sub->number - 1];
 }
 
-/* True if the URLs are valid for long enough to start an upload. */
+/* True if the URLs are valid for long enough to start an upload: half of their
+ * life, if that is short. */
 static inline bool engine_urls_are_valid(const struct dx_submission *sub)
 {
-  return dx_wall_ms() + DX_URL_MARGIN_MS < sub->url_until_ms;
+  int64_t margin_ms = (sub->url_until_ms - sub->registered_at) / 2;
+
+  if (margin_ms > DX_URL_MARGIN_MS)
+    margin_ms = DX_URL_MARGIN_MS;
+  return dx_wall_ms() + margin_ms < sub->url_until_ms;
 }
 
 /* The program of OnResult that runs, and its submission: its job may be changed
  * meanwhile. */
 struct hook {
-  pid_t pid; /* 0: none */
-  int fd;    /* pidfd; -1: none */
+  pid_t pid;   /* 0: none */
+  int fd;      /* pidfd; -1: none */
+  int said_fd; /* its standard error, non-blocking; -1: none, or at its end */
+  char said[DX_ON_RESULT_SAID_BYTES]; /* the last bytes from there */
+  size_t said_len;
   char key[DX_KEY_BYTES];
   size_t number;
   int64_t hook_ms;  /* of the submission, when the program was started */
@@ -178,8 +236,10 @@ struct dx_engine {
   LIST_HEAD(, hello) hellos;
   struct hook hook;
   struct dx_submission *hook_best; /* whose OnResult has been due longest */
+  struct dx_submission *put_best;  /* whose upload comes first */
   struct host *hosts;
   size_t host_count;
+  uint64_t last_id;                /* of a caller */
   struct service_state services[]; /* one per service of the config */
 };
 
@@ -189,6 +249,11 @@ struct dx_engine {
 void engine_create(struct dx_engine *engine, struct dx_submission *sub);
 /* Counts a create whose response was lost. */
 void engine_register_lost(struct dx_submission *sub);
+/* True if another source may be created: not more than can be filled. ret_err:
+ * why uploads to the same storage fail; NULL: they do not. */
+bool engine_may_create(const struct dx_engine *engine,
+                       const struct service_state *svc,
+                       const struct dx_err **ret_err);
 
 /* ---- upload.c ---- */
 
@@ -235,7 +300,7 @@ void engine_resume_deliver(struct dx_submission *sub, bool was_dirty);
 /* ---- on_result.c ---- */
 
 /* Handles the program that runs, if any; returns when to call it again, or
- * earlier if hook.fd is readable. */
+ * earlier if hook.fd or hook.said_fd is readable. */
 int64_t engine_hook_turn(struct dx_engine *engine);
 /* Starts the program for a submission; no other program runs. */
 void engine_hook_start(struct dx_engine *engine, struct dx_submission *sub);
@@ -256,7 +321,7 @@ void engine_hello_call(struct hello *hello);
 
 /* Prepares the call of a submission, which has none in progress. */
 struct call *engine_begin_call(struct dx_engine *engine,
-                               struct dx_submission *sub,
+                               struct dx_submission *sub, enum calls kind,
                                enum dx_code (*done)(struct call *call));
 /* Starts it with `start`. If that fails, handles the failure and ends the
  * call. */
@@ -270,8 +335,9 @@ void engine_abort_call(struct dx_submission *sub);
 
 /* An API call begins now. */
 void engine_take_slot(struct slot *slot, struct service_state *svc);
-/* The connection of the call is ready. False if the request must not leave. */
-bool engine_leave_in_slot(struct slot *slot);
+/* The connection of the call is ready. False if the request must not leave.
+ * sub: what it is for; NULL: hello. */
+bool engine_leave_in_slot(struct slot *slot, const struct dx_submission *sub);
 /* The call has ended; response: NULL if it was aborted. Accepts a slot that was
  * not taken. */
 void engine_release_slot(struct slot *slot,
@@ -286,14 +352,16 @@ int64_t engine_back_off(struct call *call, int *tries, int64_t least_ms,
                         const struct dx_err *err);
 /* To be called after any valid response: the service is up. */
 void engine_service_up(struct call *call);
-/* The service responds, but not to this token: it is renewed. */
-void engine_renew_token(struct call *call);
 /* Handles a failed call of any kind by the class of err->code. */
 void engine_failed(struct call *call, const struct dx_err *err);
 /* The same as if the code were of class transient. */
-void engine_transient(struct call *call, const struct dx_err *err);
-/* Handles E_UNEXPECTED. */
+void engine_transient(struct call *call, int64_t least_ms,
+                      const struct dx_err *err);
+/* Handles E_UNEXPECTED: this source or case only. */
 void engine_unexpected(struct call *call, const struct dx_err *err);
+/* An administrator is needed; is_of_section: also by other submissions. */
+void engine_rejected(struct call *call, bool is_of_section,
+                     const struct dx_err *err);
 
 /* ---- common.c ---- */
 
@@ -319,28 +387,39 @@ bool engine_may_send(struct dx_engine *engine, struct dx_submission *sub);
  * halted. */
 void engine_apply(struct dx_submission *sub, enum dx_event event);
 /* No step of the submission before this time has passed. */
-void engine_wait_for(struct dx_submission *sub, int64_t ms);
+void engine_wait(struct dx_submission *sub, int64_t ms, enum wait wait);
+/* What the submissions of a section wait for is over: those whose next call is
+ * of this kind are due. */
+void engine_resume(struct dx_engine *engine, const struct service_state *svc,
+                   enum calls kind, enum wait wait);
+/* The kind of its next API call; NONE if it is final. */
+enum calls engine_next_calls(const struct dx_submission *sub);
+/* How long an overdue submission waits for the next poll. */
+int64_t engine_overdue_wait_ms(const struct service_state *svc,
+                               const struct dx_submission *sub);
 /* Writes the journal with dx_job_save(), or with dx_job_publish(). */
 enum dx_code engine_write(struct dx_engine *engine, struct dx_job *job,
                           bool durably, struct dx_err *err) DX_MUST_USE;
 
-/* Notifies the observer. err: NULL if there is none. */
+/* Notifies the observer of progress, unless the job has a problem. since_ms:
+ * monotonic. */
 void engine_note(struct dx_engine *engine, struct dx_job *job,
-                 enum dx_note_kind kind, int64_t since_ms,
-                 const struct dx_err *err);
-/* The same for a problem, which is also recorded in the journal. err: NULL if
- * it is solved. due_ms: the time of the next try, monotonic; 0: no automatic
- * retry. */
-void engine_report_problem(struct dx_engine *engine, struct dx_job *job,
-                           enum dx_note_kind kind, int64_t since_ms,
-                           int64_t due_ms, const struct dx_err *err);
-/* Clears the message of the job, unless the submission is overdue. */
-void engine_clear_problem(struct dx_submission *sub);
+                 enum dx_note_kind kind, int64_t since_ms);
+/* Records the problem of a submission, with advice, and notifies the observer
+ * of that of the job. due_ms: the time of the next try, monotonic; 0: none. */
+void engine_report_problem(struct dx_engine *engine, struct dx_submission *sub,
+                           bool is_of_storage, int64_t due_ms,
+                           const struct dx_err *err);
+/* Its problem is over; if it is overdue, that remains. */
+void engine_clear_problem(struct dx_engine *engine, struct dx_submission *sub);
+/* Notifies the observer of the problem of the job, or that it is over. */
+void engine_tell_problem(struct dx_engine *engine, struct dx_job *job);
 /* After a failure on this computer, the whole job waits for a minute. */
 void engine_local_failure(struct dx_engine *engine, struct dx_job *job,
                           const struct dx_err *err);
-/* Logs that jobs of a section wait for an administrator. */
-void engine_log_admin(const char *section, const struct dx_err *err);
+/* Logs that a submission waits for an administrator. */
+void engine_log_admin(const struct dx_submission *sub,
+                      const struct dx_err *err);
 /* The submission waits for an administrator; the others continue. */
 void engine_sub_needs_admin(struct dx_engine *engine, struct dx_submission *sub,
                             const struct dx_err *err);

@@ -75,7 +75,8 @@ static enum dx_code fetch_check(struct call *call, const char *case_id,
     return code;
   }
   rewind(in);
-  code = dx_check_result(in, call->sub->source_id, case_id, ret_is_empty, err);
+  code = dx_check_result(in, call->response, call->sub->source_id, case_id,
+                         ret_is_empty, err);
   if (ferror(in))
     code = dx_fail(err, DX_E_IO, 0, "cannot read the result");
   (void)fclose(in);
@@ -87,7 +88,7 @@ static enum dx_code fetch_done(struct call *call)
   struct dx_submission *sub = call->sub;
   struct dx_case *c = &sub->cases[call->item];
   struct dx_err err;
-  bool is_empty;
+  bool is_empty = false;
   enum dx_code code = dx_judge(DX_CALL_EXTRACT, call->response, &err);
 
   if (code == DX_OK)
@@ -104,8 +105,9 @@ static enum dx_code fetch_done(struct call *call)
   c->bytes = call->bytes;
   c->is_empty = is_empty;
   c->state = DX_CASE_STORED;
+  c->unsaved = true;
   sub->extracted_at = dx_wall_ms();
-  sub->job->dirty = true;
+  sub->job->behind = sub->job->unsaved = true;
   engine_poll_ready(call);
   return code;
 }
@@ -131,7 +133,7 @@ static enum dx_code fetch_start(struct call *call, struct dx_err *err)
 
 void engine_get_extract(struct dx_engine *engine, struct dx_submission *sub)
 {
-  struct call *call = engine_begin_call(engine, sub, fetch_done);
+  struct call *call = engine_begin_call(engine, sub, CALLS_GET, fetch_done);
 
   call->item = (size_t)(engine_next_case(sub) - sub->cases);
   call->polled = &sub->cases[call->item].polled;

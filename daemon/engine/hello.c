@@ -14,6 +14,9 @@
 #include <unistd.h>
 
 #include "lib/base/user.h"
+#include "daemon/service/signed_url.h"
+
+#define JOBS_WAIT "warning: %zu %s, although this test succeeds: "
 
 struct hello {
   LIST_ENTRY(hello) link;
@@ -29,6 +32,7 @@ struct hello {
   char peer[280]; /* the host to connect to */
   bool has_proxy; /* it is the proxy */
   bool is_ready;  /* the request could be sent */
+  char storage[DX_ORIGIN_BYTES];
 };
 
 __attribute__((format(printf, 2, 3))) static void
@@ -74,6 +78,37 @@ static void hello_free(struct hello *h)
   free(h);
 }
 
+/* Calls that the test does not make may fail. */
+static void hello_warn_of_jobs(const struct hello *h)
+{
+  static const char see_hello[] = "; run 'docextract hello'";
+  const struct dx_problem *problem = NULL;
+  const struct dx_drive *drive;
+  size_t count = 0, len;
+
+  TAILQ_FOREACH (drive, &h->engine->drives, link) {
+    const struct dx_problem *p = dx_job_problem(drive->job);
+
+    if (dx_job_is_final(drive->job) || p->text[0] == '\0' ||
+        strcmp(drive->job->service, h->svc->service->name) != 0)
+      continue;
+    count++;
+    if (problem == NULL || dx_problem_needs_admin(p))
+      problem = p;
+  }
+  if (problem == NULL)
+    return;
+  len = strlen(problem->text);
+  if (len >= strlen(see_hello) &&
+      strcmp(problem->text + len - strlen(see_hello), see_hello) == 0)
+    hello_tell(h, "line " JOBS_WAIT "%.*s; ask the operator of the service",
+               count, count == 1 ? "job waits" : "jobs wait",
+               (int)(len - strlen(see_hello)), problem->text);
+  else
+    hello_tell(h, "line " JOBS_WAIT "%s", count,
+               count == 1 ? "job waits" : "jobs wait", problem->text);
+}
+
 /* Warns of a later failure, although the service may respond now. err: why a
  * step failed. */
 static void hello_end(struct hello *h, enum dx_code code,
@@ -88,6 +123,8 @@ static void hello_end(struct hello *h, enum dx_code code,
     hello_tell(h, "line " DX_HELLO_NO_RESULTS ", so nothing will be sent: %s",
                results_err.text);
   }
+  if (code == DX_OK)
+    hello_warn_of_jobs(h);
   if (code == DX_OK)
     hello_tell(h, "done ");
   else
@@ -170,16 +207,24 @@ hello_check_connection(const struct hello *h,
 
   if (!hello_step(h, "name", response->was_resolved, "%s%s%s", host,
                   address[0] != '\0' ? " is " : "", address))
-    return dx_fail(err, DX_E_NET, 0,
-                   "cannot resolve %s; check %s and the name servers of this "
-                   "computer",
-                   host, h->has_proxy ? "Proxy" : "BaseURL");
+    return h->has_proxy /* the message names it */
+               ? dx_fail_advice(err, "check Proxy")
+               : dx_fail(err, DX_E_NET, 0,
+                         "cannot resolve %s; check BaseURL and the name "
+                         "servers of this computer",
+                         host);
   if (!hello_step(h, "connection", response->was_connected, "%s port %d",
                   address, response->port))
-    return dx_fail(err, DX_E_NET, e, "cannot connect to %s: %s; check %s",
-                   h->peer, strerror(e != 0 ? e : ETIMEDOUT),
-                   h->has_proxy ? "Proxy and the firewall"
-                                : "BaseURL and the firewall, or set Proxy");
+    return h->has_proxy
+               ? dx_fail_advice(err, "check Proxy and the firewall")
+               : dx_fail(err, DX_E_NET, e,
+                         "cannot connect to %s: %s; check BaseURL and the "
+                         "firewall, or set Proxy",
+                         h->peer, strerror(e != 0 ? e : ETIMEDOUT));
+  if (response->proxy_status != 0) {
+    (void)hello_step(h, "proxy", false, "%s", "");
+    return err->code; /* the message names the proxy, and says what to do */
+  }
   if (!is_https(h))
     (void)hello_step(h, "certificate", true,
                      "none: plain HTTP to this computer");
@@ -187,7 +232,8 @@ hello_check_connection(const struct hello *h,
     return err->code == DX_E_CERT /* the message contains advice */
                ? err->code
                : dx_fail_advice(
-                     err, "check that the port of BaseURL supports HTTPS");
+                     err, "check that %sthe port of BaseURL supports HTTPS",
+                     h->has_proxy ? "Proxy is right, and " : "");
   return DX_OK;
 }
 
@@ -203,21 +249,70 @@ hello_check_response(const struct hello *h,
 
   if (!hello_step(h, "response", is_ok || err->code == DX_E_TOKEN, "status %d",
                   response->status))
-    return dx_fail_advice(err, "%s",
-                          dx_class_of(err->code) == DX_CL_CONFIG ||
-                                  err->code == DX_E_REFUSED
-                              ? "check BaseURL"
-                          : err->code == DX_E_RATE
-                              ? "try again later, or lower APIRate"
-                              : "try again later; print jobs wait until then");
+    return dx_fail_advice(
+        err, "%s",
+        err->code == DX_E_REJECTED
+            ? "check BaseURL, or ask the operator of the service"
+        : dx_class_of(err->code) == DX_CL_CONFIG || err->code == DX_E_REFUSED
+            ? "check BaseURL"
+        : err->code == DX_E_RATE
+            ? "try again later, or lower APIRate"
+            : "try again later; print jobs wait until then");
   if (!hello_step(h, "token accepted", is_ok, "yes"))
     return dx_fail_advice(
         err, "%s",
-        is_off ? clock : dx_token_sources[h->svc->service->token].advice);
+        is_off ? clock
+        : dx_is_web_page(response->body)
+            ? "it must let requests to BaseURL pass unchanged"
+            : dx_token_sources[h->svc->service->token].advice);
   hello_tell(h, "line %s", greeting);
   if (is_off)
     hello_tell(h, "line warning: %s", clock);
   return DX_OK;
+}
+
+/* ---- the storage ---- */
+
+static void hello_storage_done(void *ctx,
+                               const struct dx_http_response *response)
+{
+  struct hello *h = ctx;
+  bool has_tls = strncmp(h->storage, "https:", 6) == 0;
+
+  struct dx_err err = response->err;
+
+  h->call = NULL;
+  if (!hello_step(h, "storage", err.code == DX_OK, "%s%s", response->host,
+                  has_tls ? ", certificate trusted" : "")) {
+    /* The next upload may be to another one. */
+    (void)dx_fail(&err, err.code, err.sys_errno,
+                  "the storage of the last upload: %s", response->err.text);
+    if (response->was_resolved && !response->was_connected &&
+        err.code == DX_E_NET)
+      (void)dx_fail_advice(&err, h->has_proxy
+                                     ? "check Proxy and the firewall"
+                                     : "check the firewall, or set Proxy");
+  }
+  hello_end(h, err.code, &err);
+}
+
+/* Connects to the host of the last upload URL, if there was one. */
+static void hello_check_storage(struct hello *h)
+{
+  const struct dx_api api = {
+      h->engine->http, h->svc->service, NULL, NULL, hello_storage_done, NULL, h,
+      &h->call};
+  struct dx_err err = {.code = DX_OK};
+
+  if (dx_storage_last(h->svc->host->limit.history_dirfd, h->svc->service->name,
+                      h->storage)) {
+    EXPECT(h, "a connection to the storage, at most %d s",
+           DX_CONNECT_TIMEOUT_MS / 1000);
+    if (dx_api_reach(&api, h->storage, &err) == DX_OK)
+      return;
+    (void)hello_step(h, "storage", false, "%s", "");
+  }
+  hello_end(h, err.code, &err);
 }
 
 /* ---- the call ---- */
@@ -226,7 +321,7 @@ static bool hello_ready(void *ctx)
 {
   struct hello *h = ctx;
 
-  h->is_ready = engine_leave_in_slot(&h->slot);
+  h->is_ready = engine_leave_in_slot(&h->slot, NULL);
   if (h->is_ready)
     EXPECT(h, "the response of '%s', at most %d s", h->svc->service->host,
            DX_API_TIMEOUT_MS / 1000);
@@ -256,7 +351,10 @@ static void hello_done(void *ctx, const struct dx_http_response *response)
   if (code == DX_OK)
     code = hello_check_response(h, response, greeting, &err);
   free(greeting);
-  hello_end(h, code, &err);
+  if (code == DX_OK)
+    hello_check_storage(h);
+  else
+    hello_end(h, code, &err);
 }
 
 struct hello *engine_hello_waits(struct dx_engine *engine,
@@ -286,7 +384,7 @@ void engine_hello_call(struct hello *h)
   engine_take_slot(&h->slot, h->svc);
   code = dx_api_call(&(const struct dx_api){h->engine->http, h->svc->service,
                                             h->token_text, hello_ready,
-                                            hello_done, h, &h->call},
+                                            hello_done, NULL, h, &h->call},
                      DX_CALL_HELLO, NULL, NULL, &err);
   if (code != DX_OK)
     hello_end(h, code, &err);

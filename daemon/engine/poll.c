@@ -7,16 +7,11 @@
 #include <inttypes.h>
 #include <string.h>
 
-#define DX_START_OVER_MAX 3 /* after status "failed" */
-#define DX_START_OVER_1_MS 5000
-#define DX_START_OVER_2_MS 30000
-#define DX_START_OVER_3_MS 120000
-#define DX_REREGISTRATIONS_MAX 3    /* sources whose URL expired */
-#define DX_REREGISTER_GAP_MS 60000  /* between the two GETs, and after a PUT */
-#define DX_REREGISTER_WAIT_MS 30000 /* between registrations */
-#define DX_STUCK_MS 600000          /* all PUT, still pending: PUT again once */
-#define DX_FILES_LATE_MS 60000      /* a counter of files may lag */
-#define DX_GONE_WAIT_MS 60000       /* a new source or case may appear late */
+#define DX_REREGISTER_GAP_MS 60000 /* between the two GETs, and after a PUT */
+#define DX_STUCK_MS 60000          /* all PUT, still pending: PUT again */
+#define DX_STUCK_DOUBLINGS 6       /* of that time, with each repetition */
+#define DX_FILES_LATE_MS 60000     /* a counter of files may lag */
+#define DX_GONE_WAIT_MS 60000      /* a new source or case may appear late */
 
 /* ---- the wait for the service ---- */
 
@@ -86,7 +81,7 @@ void engine_begin_phase(struct dx_engine *engine, struct dx_submission *sub)
     source->wait_ms = poll_schedule(svc, sub, 0, 0);
     source->due_ms = engine_longer(source->due_ms, now + source->wait_ms);
   }
-  engine_note(engine, sub->job, DX_NOTE_WAITING, now, NULL);
+  engine_note(engine, sub->job, DX_NOTE_WAITING, now);
 }
 
 void engine_check_limit(struct dx_engine *engine, struct dx_submission *sub)
@@ -97,7 +92,7 @@ void engine_check_limit(struct dx_engine *engine, struct dx_submission *sub)
   struct dx_err err;
   int64_t from_ms;
 
-  if (svc == NULL || run->poll.denials > 0 || run->poll.phase_ms == 0 ||
+  if (svc == NULL || run->poll.is_denied || run->poll.phase_ms == 0 ||
       !poll_is_waiting(sub) || (sub->overdue && run->call.http == NULL))
     return;
   /* Time in which the service was unavailable does not count. If the submission
@@ -110,20 +105,21 @@ void engine_check_limit(struct dx_engine *engine, struct dx_submission *sub)
   if (run->call.http != NULL) {
     /* A slow response does not trigger the stall timeout. Other cases then come
      * first. */
-    dx_log(DX_LOG_WARNING,
-           "submission %zu: a response is not complete after ProcessingLimit",
-           sub->number);
-    run->call.polled->due_ms = dx_monotonic_ms() + DX_OVERDUE_POLL_MS;
+    dx_submission_log(DX_LOG_WARNING, sub,
+                      "a response is not complete after ProcessingLimit");
+    run->call.polled->due_ms =
+        dx_monotonic_ms() + engine_overdue_wait_ms(svc, sub);
     engine_abort_call(sub);
   }
   if (sub->overdue)
     return;
   sub->overdue = true;
-  engine_clear_problem(sub);
+  dx_breaker_drop(&svc->failing, run->id); /* the next one may start over */
   (void)dx_fail(&err, DX_E_OVERDUE, 0, ENGINE_OVERDUE_TEXT "%s%s%s",
                 reason[0] != '\0' ? " (" : "", reason,
                 reason[0] != '\0' ? ")" : "");
-  engine_note(engine, sub->job, DX_NOTE_OVERDUE, run->poll.phase_ms, &err);
+  dx_submission_set_problem(sub, err.code, err.text, 0);
+  engine_tell_problem(engine, sub->job);
 }
 
 /* ---- what any GET can find ---- */
@@ -134,9 +130,8 @@ static void poll_up(struct call *call)
   struct run *run = run_of(call->sub);
 
   engine_service_up(call);
-  call->polled->absent = 0;
-  if (run->poll.denials > 0) {
-    run->poll.denials = 0;
+  if (run->poll.is_denied) {
+    run->poll.is_denied = false;
     run->poll.phase_ms = 0;
     engine_begin_phase(call->engine, call->sub);
   }
@@ -162,7 +157,7 @@ void engine_poll_ready(struct call *call)
   poll_up(call);
 }
 
-/* Schedules the next poll; hourly if the submission is overdue. */
+/* Schedules the next poll. */
 static void poll_later(struct call *call)
 {
   struct dx_submission *sub = call->sub;
@@ -176,46 +171,44 @@ static void poll_later(struct call *call)
   polled->not_yet_ms = now - run->poll.phase_ms;
   polled->wait_ms =
       sub->overdue
-          ? DX_OVERDUE_POLL_MS
+          ? engine_overdue_wait_ms(call->svc, sub)
           : poll_schedule(call->svc, sub, engine_longer(polled->not_yet_ms, 1),
                           polled->wait_ms);
   polled->due_ms =
       now + engine_longer(polled->wait_ms, call->response->retry_after_ms);
-  engine_note(call->engine, sub->job, DX_NOTE_WAITING, run->poll.phase_ms,
-              NULL);
+  engine_note(call->engine, sub->job, DX_NOTE_WAITING, run->poll.phase_ms);
 }
 
 /*
  * Registers again only if the first source will certainly not be processed: its
  * URLs have expired or it is gone, and two checks, DX_REREGISTER_GAP_MS apart,
- * found files missing.
+ * found files missing. A slow response may show what was the case when its call
+ * began.
  */
-static void poll_reregister(struct dx_submission *sub, const char *reason)
+static void poll_reregister(struct call *call)
 {
+  struct dx_submission *sub = call->sub;
   struct run *run = run_of(sub);
-  int64_t now = dx_monotonic_ms(), left = 0;
+  int64_t began_ms = (int64_t)call->slot.ms, left = 0;
 
   if (run->upload.sent_ms != 0)
-    left = run->upload.sent_ms + DX_REREGISTER_GAP_MS - now;
+    left = run->upload.sent_ms + DX_REREGISTER_GAP_MS - began_ms;
   if (left <= 0 && run->poll.pending_ms == 0)
-    run->poll.pending_ms = now;
+    run->poll.pending_ms = dx_monotonic_ms();
   if (left <= 0)
-    left = run->poll.pending_ms + DX_REREGISTER_GAP_MS - now;
+    left = run->poll.pending_ms + DX_REREGISTER_GAP_MS - began_ms;
   if (left > 0) {
-    engine_wait_for(sub, left);
-    return;
-  }
-  if (sub->reregistrations >= DX_REREGISTRATIONS_MAX) {
-    dx_submission_end(sub, DX_EV_FAIL, DX_E_GONE, reason);
+    engine_wait(sub, left, WAIT_NONE);
     return;
   }
   sub->reregistrations++;
-  engine_wait_for(sub, DX_REREGISTER_WAIT_MS);
+  engine_wait(sub, dx_blame_reregister_wait_ms(sub->reregistrations),
+              WAIT_STORAGE);
   engine_apply(sub, DX_EV_REREGISTER);
 }
 
-/* Not found: a new source or case may not be visible yet. If one with our files
- * is still not found at the second try, the submission fails. */
+/* Not found: a new source or case may not be visible yet. Later, one with our
+ * files is missing because of the service, or of what is between us. */
 static void poll_gone(struct call *call, const struct dx_err *err)
 {
   struct dx_submission *sub = call->sub;
@@ -223,24 +216,21 @@ static void poll_gone(struct call *call, const struct dx_err *err)
   int64_t age =
       dx_wall_ms() - (is_case ? sub->complete_at : sub->registered_at);
   bool is_new = age >= 0 && age < DX_GONE_WAIT_MS;
+  struct dx_err not_yet = *err; /* no reason to call an administrator */
 
+  not_yet.code = DX_E_UNEXPECTED;
   if (is_new && is_case)
     poll_later(call);
   else if (is_new)
-    engine_transient(call, err);
+    engine_transient(call, 0, &not_yet);
   else if (!is_case && (sub->state == DX_ST_REGISTERED || sub->verify))
-    poll_reregister(
-        sub, "registered several times, but the service no longer has it");
-  else if (++call->polled->absent >= 2)
-    dx_submission_end(sub, DX_EV_FAIL, DX_E_GONE,
-                      "uploaded, but the service no longer has it");
+    poll_reregister(call);
   else
-    call->polled->due_ms = dx_monotonic_ms() + DX_GONE_WAIT_MS;
+    engine_rejected(call, true, err);
 }
 
 /* True if the service denies the source, and another key than the current one
- * created it. After DX_TOKEN_TRIES tries with new tokens, the submission waits
- * for an administrator. */
+ * created it: the submission waits for an administrator. */
 static bool poll_is_denied(struct call *call, enum dx_code code)
 {
   struct dx_submission *sub = call->sub;
@@ -253,19 +243,14 @@ static bool poll_is_denied(struct call *call, enum dx_code code)
   if ((code != DX_E_GONE && code != DX_E_TOKEN) ||
       strcmp(made_with, in_use) == 0)
     return false;
-  engine_renew_token(call);
-  if (++run->poll.denials < DX_TOKEN_TRIES) {
-    engine_wait_for(sub, run->poll.denials == 1 ? DX_TOKEN_TRY_2_MS
-                                                : DX_TOKEN_TRY_3_MS);
-    return true;
-  }
+  run->poll.is_denied = true;
   (void)dx_fail(&err, DX_E_DENIED, 0,
                 "the source was created with key id '%s', and the service "
                 "denies access with key id '%s': if the new key belongs to "
                 "another account, restore the old key until the job has ended; "
                 "service '%s'",
                 made_with, in_use, service->name);
-  engine_sub_needs_admin(call->engine, sub, &err);
+  engine_rejected(call, false, &err);
   return true;
 }
 
@@ -281,36 +266,57 @@ void engine_poll_failed(struct call *call, enum dx_code code,
     poll_later(call);
   } else if (code == DX_E_GONE) {
     poll_gone(call, err);
-  } else if (code == DX_E_UNEXPECTED) {
+  } else if (code == DX_E_UNEXPECTED ||
+             (code == DX_E_RESPONSE && call->response->status != 0)) {
     if (call->sub->state == DX_ST_REGISTERED)
       run->poll.ask_first = run->poll.unclear = true;
     engine_unexpected(call, err);
   } else {
     engine_failed(call, err);
-    call->polled->due_ms = run->due_ms; /* other cases come first */
+    call->polled->due_ms = dx_monotonic_ms(); /* other cases come first */
   }
 }
 
 /* ---- get source ---- */
 
-/* The service failed to extract the source: starts again with create source, up
- * to DX_START_OVER_MAX times. */
-static void poll_start_over(struct dx_submission *sub)
+/* The service failed to extract the source: starts again with create source. */
+static void poll_start_over(struct call *call)
 {
-  static const int64_t waits[DX_START_OVER_MAX] = {
-      DX_START_OVER_1_MS, DX_START_OVER_2_MS, DX_START_OVER_3_MS};
+  struct dx_submission *sub = call->sub;
+  struct service_state *svc = call->svc;
+  int64_t now = dx_wall_ms(), wait_ms;
+  struct dx_failure failure;
+  struct dx_err err;
 
+  if (sub->failing_since == 0)
+    sub->failing_since = now;
+  (void)dx_breaker_fail(&svc->failing, &engine_failing_rule, run_of(sub)->id,
+                        dx_monotonic_ms());
+  failure = (struct dx_failure){.start_overs = sub->start_overs,
+                                .is_general = dx_breaker_is_open(&svc->failing),
+                                .other_was_extracted =
+                                    svc->extracted_at > sub->failing_since};
+  wait_ms = dx_blame_failed_wait_ms(&failure);
   if (!dx_submission_is_here(sub)) {
     dx_submission_end(sub, DX_EV_FAIL, DX_E_FAILED,
                       "the service failed to extract it; release the job "
                       "to send it again");
-  } else if (sub->start_overs >= DX_START_OVER_MAX) {
+  } else if (wait_ms < 0) {
     dx_submission_end(sub, DX_EV_FAIL, DX_E_FAILED,
                       "the service failed to extract it, several times");
   } else {
-    engine_wait_for(sub, waits[sub->start_overs]);
     sub->start_overs++;
     engine_apply(sub, DX_EV_SEEN_FAILED);
+    engine_wait(sub, wait_ms, WAIT_START_OVER);
+    (void)dx_fail(
+        &err, DX_E_UNEXPECTED, 0,
+        "the service failed to extract it, %" PRId64 " time%s, and %s",
+        sub->start_overs, sub->start_overs == 1 ? "" : "s",
+        failure.is_general ? "fails for other documents, too: one at a time is "
+                             "sent again"
+                           : "it is sent again");
+    engine_report_problem(call->engine, sub, false,
+                          failure.is_general ? 0 : run_of(sub)->due_ms, &err);
   }
 }
 
@@ -322,7 +328,9 @@ static void poll_seen_pending(struct call *call, const struct dx_source *source)
   bool missing = source->expected < 0 || source->uploaded < 0 ||
                  source->uploaded < source->expected;
   bool are_valid = engine_urls_are_valid(sub);
-  bool stuck = dx_monotonic_ms() - run->poll.phase_ms > DX_STUCK_MS;
+  /* A storage may confirm a file that it does not store. */
+  bool stuck = dx_monotonic_ms() - run->upload.sent_ms >
+               (int64_t)DX_STUCK_MS << run->upload.repeats;
   bool can_put_again = are_valid && dx_submission_is_here(sub);
   size_t i;
 
@@ -335,22 +343,35 @@ static void poll_seen_pending(struct call *call, const struct dx_source *source)
       run->poll.phase_ms = 0;
     }
   } else if (sub->state == DX_ST_UPLOADED && missing && can_put_again &&
-             (sub->verify || (stuck && !sub->put_again))) {
+             (sub->verify || stuck)) {
     /* Upload again to the same source, with the same URLs. */
     engine_apply(sub, DX_EV_PUT_AGAIN);
     for (i = 0; i < sub->file_count; i++)
       sub->files[i].put = DX_PUT_SENDING;
     run->poll.pending_ms = 0;
-    engine_wait_for(sub, 0);
-    sub->put_again = stuck;
+    engine_wait(sub, 0, WAIT_NONE);
+    if (run->upload.repeats < DX_STUCK_DOUBLINGS)
+      run->upload.repeats++;
   } else if (!are_valid && (sub->state == DX_ST_REGISTERED
                                 ? missing
                                 : sub->state == DX_ST_UPLOADED && sub->verify &&
                                       source->uploaded <= 0)) {
-    poll_reregister(sub, "its upload URL expired repeatedly");
+    poll_reregister(call);
   } else {
     poll_later(call); /* the service will process it */
   }
+}
+
+/* The service extracts sources of this section: those that failed for several
+ * submissions start over. */
+static void poll_seen_extraction(struct call *call)
+{
+  struct service_state *svc = call->svc;
+
+  svc->extracted_at = dx_wall_ms();
+  call->sub->failing_since = 0;
+  if (dx_breaker_succeed(&svc->failing))
+    engine_resume(call->engine, svc, CALLS_CREATE, WAIT_START_OVER);
 }
 
 static void poll_seen_complete(struct call *call,
@@ -369,7 +390,8 @@ static void poll_seen_complete(struct call *call,
     engine_poll_ready(call);
   engine_apply(sub, DX_EV_SEEN_COMPLETE);
   run->poll.phase_ms = 0;
-  engine_wait_for(sub, engine_longer(call->response->retry_after_ms, 0));
+  engine_wait(sub, engine_longer(call->response->retry_after_ms, 0), WAIT_NONE);
+  poll_seen_extraction(call);
 }
 
 /*
@@ -428,15 +450,14 @@ static enum dx_code source_done(struct call *call)
     poll_seen_complete(call, &source);
     break;
   case DX_SOURCE_FAILED:
-    poll_start_over(sub);
+    poll_start_over(call);
     break;
   case DX_SOURCE_PROCESSING:
     engine_apply(sub, DX_EV_SEEN_PROCESSING);
     poll_later(call);
     break;
   default:
-    dx_log(DX_LOG_WARNING, "submission %zu: the source has an unknown status",
-           sub->number);
+    dx_submission_log(DX_LOG_WARNING, sub, "the source has an unknown status");
     poll_later(call);
     break;
   }
@@ -452,5 +473,6 @@ static enum dx_code source_start(struct call *call, struct dx_err *err)
 
 void engine_get_source(struct dx_engine *engine, struct dx_submission *sub)
 {
-  engine_send(engine_begin_call(engine, sub, source_done), source_start);
+  engine_send(engine_begin_call(engine, sub, CALLS_GET, source_done),
+              source_start);
 }

@@ -6,9 +6,11 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
-#define DX_LOST_CREATES_MAX 3 /* orphans a submission may leave */
-#define DX_CONFLICT_TRIES 3   /* 409, 423 on POST */
+#include "daemon/service/signed_url.h"
+
+#define DX_UNFILLED_MAX 8 /* sources without all files, for one storage */
 
 static enum dx_code register_take(struct dx_submission *sub,
                                   const struct dx_service *service,
@@ -32,10 +34,10 @@ static enum dx_code register_take(struct dx_submission *sub,
   /* The first PUT follows at once: one journal write covers both. */
   if (engine_urls_are_valid(sub))
     sub->files[0].put = DX_PUT_SENDING;
-  run_of(sub)->reg.conflicts = 0;
+  memset(&run_of(sub)->reg, 0, sizeof(run_of(sub)->reg));
   engine_begin_upload(sub);
   engine_begin_poll(sub, wait_ms);
-  engine_wait_for(sub, 0);
+  engine_wait(sub, 0, WAIT_NONE);
   return DX_OK;
 }
 
@@ -44,13 +46,30 @@ void engine_register_lost(struct dx_submission *sub)
   sub->registering = false;
   sub->job->dirty = true;
   sub->lost_creates++;
-  dx_log(DX_LOG_WARNING,
-         "submission %zu: the response to a registration was "
-         "lost (%" PRId64 " of %d)",
-         sub->number, sub->lost_creates, DX_LOST_CREATES_MAX);
-  if (sub->lost_creates > DX_LOST_CREATES_MAX)
-    dx_submission_end(sub, DX_EV_FAIL, DX_E_FAILED,
-                      "the service did not respond to several registrations");
+  dx_submission_log(DX_LOG_WARNING, sub,
+                    "the response to a registration was lost "
+                    "(%" PRId64 " in all)",
+                    sub->lost_creates);
+}
+
+bool engine_may_create(const struct dx_engine *engine,
+                       const struct service_state *svc,
+                       const struct dx_err **ret_err)
+{
+  size_t i, unfilled = 0;
+
+  *ret_err = NULL;
+  for (i = 0; i < engine->config->service_count; i++) {
+    const struct service_state *other = &engine->services[i];
+
+    if (other->host != svc->host ||
+        strcasecmp(other->storage, svc->storage) != 0)
+      continue;
+    unfilled += other->unfilled;
+    if (other->upload.code != DX_OK)
+      *ret_err = &other->upload;
+  }
+  return unfilled < DX_UNFILLED_MAX;
 }
 
 /* True if the request was sent, and no valid response rules out that a source
@@ -90,12 +109,24 @@ static enum dx_code register_check_is_new(const struct call *call,
   return DX_OK;
 }
 
+/* For engine_may_create(), and `docextract hello`. */
+static void register_note_storage(struct service_state *svc,
+                                  const struct dx_submission *sub)
+{
+  int dirfd = svc->host->limit.history_dirfd;
+
+  dx_storage_note(dirfd, svc->service->name,
+                  sub->files[sub->file_count - 1].url);
+  (void)dx_storage_last(dirfd, svc->service->name, svc->storage);
+}
+
 static enum dx_code register_done(struct call *call)
 {
   const struct dx_service *service = call->svc->service;
   const struct dx_http_response *response = call->response;
   struct dx_submission *sub = call->sub;
   struct run *run = run_of(sub);
+  int64_t now = dx_monotonic_ms();
   struct dx_created created;
   struct dx_err err;
   enum dx_code code;
@@ -107,20 +138,25 @@ static enum dx_code register_done(struct call *call)
     code =
         register_take(sub, service, &created, response->retry_after_ms, &err);
   sub->job->dirty = true;
-  if (register_may_be_lost(response, code))
-    engine_register_lost(sub);
   sub->registering = false;
+  if (code == DX_E_REJECTED)
+    dx_blame_count(&run->reg.rejections, now);
   if (code == DX_OK) {
+    call->svc->accepted_ms = now;
+    register_note_storage(call->svc, sub);
     engine_service_up(call);
-  } else if (code == DX_E_CONFLICT) {
-    if (++run->reg.conflicts >= DX_CONFLICT_TRIES)
-      dx_submission_end(sub, DX_EV_FAIL, DX_E_REFUSED, err.text);
+  } else if (register_may_be_lost(response, code)) {
+    engine_register_lost(sub);
+    if (dx_class_of(code) == DX_CL_LOCAL)
+      engine_failed(call, &err);
     else
-      engine_transient(call, &err);
-  } else if (code != DX_E_UNEXPECTED) {
+      engine_transient(call, dx_blame_lost_wait_ms(++run->reg.losses), &err);
+  } else if (code == DX_E_REJECTED &&
+             dx_blame_document(&run->reg.rejections, call->svc->accepted_ms,
+                               now)) {
+    dx_submission_end(sub, DX_EV_FAIL, DX_E_REFUSED, err.text);
+  } else {
     engine_failed(call, &err);
-  } else if (!dx_state_is_final(sub->state)) {
-    engine_unexpected(call, &err);
   }
   dx_created_release(&created);
   return code;
@@ -157,14 +193,18 @@ static enum dx_code register_start(struct call *call, struct dx_err *err)
 
 void engine_create(struct dx_engine *engine, struct dx_submission *sub)
 {
-  const struct service_state *svc = engine_section_of(engine, sub);
+  struct service_state *svc = engine_section_of(engine, sub);
   struct dx_err err;
 
   if (!engine_may_send(engine, sub))
     return;
   /* Extractions are paid for: check first that results can be delivered. */
-  if (dx_results_prepare(svc->service->results_dir, &err) != DX_OK)
+  if (dx_results_prepare(svc->service->results_dir, &err) != DX_OK) {
     engine_local_failure(engine, sub->job, &err);
-  else
-    engine_send(engine_begin_call(engine, sub, register_done), register_start);
+    return;
+  }
+  if (sub->start_overs > 0)
+    dx_breaker_begin(&svc->failing, run_of(sub)->id, dx_monotonic_ms());
+  engine_send(engine_begin_call(engine, sub, CALLS_CREATE, register_done),
+              register_start);
 }

@@ -6,10 +6,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <strings.h>
 
 #define DX_REFUSED_PUT_TRIES 3 /* then a refusal is final */
 #define DX_REFUSED_PUT_GAP_MS 10000
-#define DX_PUT_PROGRESS_BYTES 1048576 /* after sending more: n = 0 */
+#define DX_PUT_PROGRESS_BYTES 1048576 /* interrupted after more: n = 0 */
 
 void engine_begin_upload(struct dx_submission *sub)
 {
@@ -17,6 +18,7 @@ void engine_begin_upload(struct dx_submission *sub)
 
   run->upload.refusals = 0;
   run->upload.sent_ms = 0;
+  run->upload.repeats = 0;
 }
 
 void engine_resume_upload(struct dx_submission *sub)
@@ -72,10 +74,36 @@ void engine_put_landed(struct dx_engine *engine, struct dx_submission *sub)
 {
   struct run *run = run_of(sub);
 
-  if (run->upload.tries > 0)
-    engine_note(engine, sub->job, DX_NOTE_UP, 0, NULL);
   run->upload.tries = 0;
-  engine_clear_problem(sub);
+  engine_clear_problem(engine, sub);
+}
+
+static void upload_report(struct call *call, const struct dx_err *err)
+{
+  engine_report_problem(call->engine, call->sub, true,
+                        run_of(call->sub)->due_ms, err);
+  call->svc->upload = *err;
+}
+
+/* The storage works, also for other sections. What waits to be registered again
+ * because of it is due. */
+static void upload_works(struct call *call)
+{
+  struct dx_engine *engine = call->engine;
+  size_t i;
+
+  for (i = 0; i < engine->config->service_count; i++) {
+    struct service_state *svc = &engine->services[i];
+
+    if (svc->host != call->svc->host ||
+        strcasecmp(svc->storage, call->svc->storage) != 0)
+      continue;
+    if (call->svc->upload.code != DX_OK || svc->upload.code != DX_OK)
+      engine_resume(engine, svc, CALLS_CREATE, WAIT_STORAGE);
+    if (svc != call->svc)
+      svc->upload.code = DX_OK;
+  }
+  call->svc->upload.code = DX_OK;
 }
 
 static enum dx_code upload_done(struct call *call)
@@ -88,7 +116,10 @@ static enum dx_code upload_done(struct call *call)
   enum dx_code code = dx_judge(DX_CALL_PUT, response, &err);
   bool is_refusal =
       code == DX_E_GONE || code == DX_E_TOO_BIG || code == DX_E_REFUSED;
+  bool is_unclear = response->err.code != DX_OK || code == DX_E_UNCLEAR;
+  bool is_first = run->upload.tries == 0; /* after a success */
   bool counts;
+  int64_t wait_ms;
 
   if (response->sent_bytes > 0)
     run->upload.sent_ms = now;
@@ -105,34 +136,36 @@ static enum dx_code upload_done(struct call *call)
     sub->job->behind = true; /* a resumed job calls get source first */
     sub->job->drive->late_ms = now;
     engine_put_landed(call->engine, sub);
+    upload_works(call);
     run->upload.refusals = 0;
-    engine_wait_for(sub, 0);
+    run->rejections = 0;
+    engine_wait(sub, 0, WAIT_NONE);
     if (upload_next_file(sub) == NULL)
       engine_apply(sub, DX_EV_PUT_ALL);
   } else if (code == DX_E_EXPIRED || (code == DX_E_GONE && counts)) {
-    sub->url_until_ms = 0;
+    sub->url_until_ms = 0; /* it is registered again */
     sub->job->dirty = true;
-    engine_wait_for(sub, 0);
+    engine_wait(sub, 0, WAIT_NONE);
+    upload_report(call, &err);
   } else if (counts) {
     dx_submission_end(sub, DX_EV_FAIL, err.code, err.text);
   } else if (!is_refusal && dx_class_of(code) != DX_CL_TRANSIENT) {
     engine_failed(call, &err);
   } else {
-    /* The storage may be another host: its failures never pause the API. If
-     * there is no response, or an unclear one, the file may have arrived. */
-    if (!is_refusal)
-      engine_poll_first(sub,
-                        response->err.code != DX_OK || code == DX_E_UNCLEAR);
-    (void)dx_fail(&err, err.code, err.sys_errno, DX_STORAGE_PREFIX "%s",
-                  err.text);
-    if (response->sent_bytes > DX_PUT_PROGRESS_BYTES)
+    /* The storage may be another host: its failures never pause the API. Even
+     * if the file may have arrived, it is uploaded to the same URL again: a
+     * storage may keep a part of it, and only a 200 shows that it is whole. */
+    if (response->err.code != DX_OK &&
+        response->sent_bytes > DX_PUT_PROGRESS_BYTES)
       run->upload.tries = 0;
-    engine_wait_for(
-        sub, engine_back_off(
-                 call, &run->upload.tries,
-                 run->upload.refusals > 0 ? DX_REFUSED_PUT_GAP_MS : 0, &err));
-    engine_report_problem(call->engine, sub->job, DX_NOTE_DOWN, now,
-                          run->due_ms, &err);
+    wait_ms = engine_back_off(
+        call, &run->upload.tries,
+        run->upload.refusals > 0 ? DX_REFUSED_PUT_GAP_MS : 0, &err);
+    /* The first time, at once. */
+    if (is_unclear && is_first)
+      wait_ms = 0;
+    engine_wait(sub, wait_ms, WAIT_NONE);
+    upload_report(call, &err);
   }
   return code;
 }
@@ -168,7 +201,7 @@ void engine_put_file(struct dx_engine *engine, struct dx_submission *sub)
   }
   if (!engine_may_send(engine, sub))
     return;
-  call = engine_begin_call(engine, sub, upload_done);
+  call = engine_begin_call(engine, sub, CALLS_NONE, upload_done);
   call->item = (size_t)(file - sub->files);
   engine_send_put(call, upload_start);
 }

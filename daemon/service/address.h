@@ -8,6 +8,8 @@
 #ifndef DX_ADDRESS_H
 #define DX_ADDRESS_H
 
+#define DX_ORIGIN_BYTES 300 /* of scheme, host, and port */
+
 struct sockaddr;
 
 /* In ascending order: as a limit, a scope permits itself and those before
@@ -19,15 +21,17 @@ enum dx_scope {
                        unknown families */
 };
 
-/* The message for an upload to an address beyond the permitted scope. */
-#define DX_SCOPE_TEXT                                                  \
-  "the upload URL has a loopback or link-local address, or that of a " \
-  "metadata service; if this is intended, add its host with StorageHost"
+/* The message for an upload to an address beyond the permitted scope; %s: the
+ * host. */
+#define DX_SCOPE_TEXT                                                   \
+  "the host of the upload URL, '%.100s', has a loopback or link-local " \
+  "address, or that of a metadata service; if this is intended, set "   \
+  "StorageHost to its name"
 
 enum dx_scope dx_address_scope(const struct sockaddr *address);
 
-/* The same for a host in a URL, with or without brackets. Names are not
- * resolved: except for localhost, they are DX_SCOPE_NETWORK. */
+/* The same for a host in a URL, with or without brackets and zone. Names are
+ * not resolved: except for localhost, they are DX_SCOPE_NETWORK. */
 enum dx_scope dx_host_scope(const char *host);
 
 #endif

@@ -49,6 +49,7 @@ struct dx_api {
   const char *token;    /* for this call */
   dx_http_ready *ready; /* called before the request is sent; may be NULL */
   dx_http_done *done;
+  dx_http_log *log;           /* see dx_http_request */
   void *ctx;                  /* for all callbacks */
   struct dx_http_call **call; /* set by the start; valid until the call ends */
 };
@@ -74,7 +75,15 @@ enum dx_code dx_api_put(const struct dx_api *api, const char *url,
                         dx_http_progress *progress,
                         struct dx_err *err) DX_MUST_USE;
 
+/* Only connects to the storage of an origin (dx_storage_last()), with TLS;
+ * sends nothing. The response has no status. */
+enum dx_code dx_api_reach(const struct dx_api *api, const char *origin,
+                          struct dx_err *err) DX_MUST_USE;
+
 /* ---- reading responses; for upload and get extract, use dx_judge() ---- */
+
+/* True for a page of a proxy, load balancer, or web filter. body: not NULL. */
+bool dx_is_web_page(const char *body);
 
 /* ret_greeting: the caller frees it; NULL unless DX_OK. */
 enum dx_code dx_read_hello(const struct dx_http_response *response,
@@ -88,7 +97,7 @@ struct dx_created {
 };
 void dx_created_release(struct dx_created *created);
 
-/* count: of the registered files. E_PROTOCOL if dx_signed_url_check() rejects a
+/* count: of the registered files. E_URL if dx_signed_url_check() rejects a
  * URL; E_UNEXPECTED if the id contains a NUL. */
 enum dx_code dx_read_create(const struct dx_http_response *response,
                             const struct dx_service *service, size_t count,
@@ -118,12 +127,13 @@ enum dx_code dx_read_source(const struct dx_http_response *response,
                             const char *source_id, struct dx_source *ret_source,
                             struct dx_err *err) DX_MUST_USE;
 
-/* Checks a whole result, in constant memory (doc/policy.md, "Results").
- * E_RESPONSE if it is not JSON, or results.status is not "complete";
- * E_UNEXPECTED if it is the result of another case or source. ret_is_empty:
- * results.medical_data has no values. */
-enum dx_code dx_check_result(FILE *in, const char *source_id,
-                             const char *case_id, bool *ret_is_empty,
+/* Checks a whole result in `in`, the body of the response, in constant memory
+ * (doc/policy.md, "Results"). E_RESPONSE if it is not JSON, or results.status
+ * is not "complete"; E_UNEXPECTED if it is the result of another case or
+ * source. ret_is_empty: results.medical_data has no values. */
+enum dx_code dx_check_result(FILE *in, const struct dx_http_response *response,
+                             const char *source_id, const char *case_id,
+                             bool *ret_is_empty,
                              struct dx_err *err) DX_MUST_USE;
 
 #endif

@@ -4,18 +4,18 @@
  * Tests replace dx_http_start(), dx_http_cancel(), and dx_http_run() with a
  * fake that has its own clock. Redirects are not followed. Proxies from the
  * environment and .netrc are not used. TLS is 1.2 or newer, and certificates
- * are always verified.
+ * are always verified. Uploads use HTTP/1.1.
  *
  * Calling sequence: dx_http_start() for any number of requests, then
  * dx_http_run() repeatedly; each request ends with exactly one call of its
  * `done`, or with dx_http_cancel(). `done` may start new requests.
  *
  * Ownership: dx_http_start() copies the strings of a request, except the
- * method, which is a literal. body_fd belongs to the caller, and must stay open
- * until the request ends. A response is valid only during `done`.
- * Blocking: dx_http_run() waits at most timeout_ms; no other function waits for
- * the network.
- * Source: doc/policy.md, "Timeouts", "Uploads".
+ * method, which is a literal. All copies are wiped when they are freed. body_fd
+ * belongs to the caller, and must stay open until the request ends. A response
+ * is valid only during `done`. Blocking: dx_http_run() waits at most
+ * timeout_ms; no other function waits for the network. Source: doc/policy.md,
+ * "Timeouts", "Uploads".
  */
 #ifndef DX_HTTP_H
 #define DX_HTTP_H
@@ -27,13 +27,16 @@
 #include "lib/base/err.h"
 #include "daemon/service/address.h"
 
+#define DX_HTTP_HOST_BYTES 128
+
 struct dx_http_response {
-  /* Its code is DX_OK: there is a valid status. Otherwise the reason why not:
-   * E_NET, E_CERT, E_PROTOCOL, E_RESPONSE (over a limit, or not HTTP), the code
-   * of the sink or of a failed read, E_NOMEM, E_NOT_SENT (see dx_http_ready).
-   */
+  /* Its code is DX_OK: there is a valid status. Otherwise the reason why not,
+   * which names the host or the proxy: E_NET, E_CERT, E_PROXY, E_PROTOCOL,
+   * E_URL, E_RESPONSE (over a limit, or not HTTP), the code of the sink or of a
+   * failed read, E_NOMEM, E_NOT_SENT (see dx_http_ready). */
   struct dx_err err;
   int status;       /* 0: none, or not valid in HTTP */
+  int proxy_status; /* with which the proxy refused to connect; 0: none */
   const char *body; /* NUL-terminated; "" if the sink received it */
   size_t body_len;
   int64_t date_ms;        /* of the Date header, wall clock; -1 if none */
@@ -42,11 +45,14 @@ struct dx_http_response {
   bool was_sent;          /* the service may have received the request */
   bool was_resolved;      /* the host name; with a proxy, its name */
   bool was_connected;     /* if resolved; false if TLS timed out */
-  char address[64];       /* of the peer; "": not known */
+  char host[DX_HTTP_HOST_BYTES]; /* of the URL, with its port if it has one */
+  char address[64];              /* of the peer; "": not known */
   int port;
 };
 
 typedef void dx_http_done(void *ctx, const struct dx_http_response *response);
+/* Logs the line about the request that has ended, at debug level. */
+typedef void dx_http_log(void *ctx, const char *line);
 typedef void dx_http_progress(void *ctx, int64_t sent_bytes);
 
 /* Called when the connection is ready and the request can be sent. False ends
@@ -72,14 +78,19 @@ struct dx_http_request {
   const char *ca_file; /* NULL: the CAs of the system */
   const char *proxy; /* NULL: none, even if one is in the environment; not used
                         for http:// */
-  bool is_fresh;     /* resolves the name and connects again */
+  const char *proxy_login; /* "user:password"; NULL: none */
+  bool to_storage;         /* messages name the directives of the storage */
+  bool only_connects;  /* ends with status 0 when the connection, with TLS, is
+                          there; nothing is sent */
+  bool is_fresh;       /* resolves the name and connects again */
   enum dx_scope scope; /* limit for the addresses to connect to; not checked
                           with a proxy */
   dx_http_done *done;
+  dx_http_log *log;           /* names what it is for; NULL: dx_log() */
   dx_http_progress *progress; /* may be NULL */
   dx_http_ready *ready;       /* NULL: send at once */
   dx_http_sink *sink;         /* gets the body of a 200; NULL: memory */
-  void *ctx;                  /* for all four */
+  void *ctx;                  /* for all five */
 };
 
 struct dx_http;

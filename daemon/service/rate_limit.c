@@ -132,21 +132,15 @@ bool dx_rate_limit_is_blocked(const struct dx_rate_limit *limit)
 
 void dx_rate_limit_down(struct dx_rate_limit *limit)
 {
-  struct dx_pause *pause = &limit->pause;
-
-  if (dx_rate_limit_is_blocked(limit))
-    return; /* another call has already reported this */
-  pause->down_ms = pause->down_ms == 0 ? DX_DOWN_FIRST_MS : 2 * pause->down_ms;
-  if (pause->down_ms > DX_DOWN_MAX_MS)
-    pause->down_ms = DX_DOWN_MAX_MS;
-  block(limit, pause->down_ms);
+  limit->pause.is_down = 1;
+  save(limit);
 }
 
 void dx_rate_limit_up(struct dx_rate_limit *limit)
 {
   limit->refusals = 0;
-  if (limit->pause.down_ms == 0)
+  if (!limit->pause.is_down)
     return;
-  limit->pause.down_ms = 0;
+  limit->pause.is_down = 0;
   save(limit);
 }

@@ -88,9 +88,9 @@ int64_t dx_backoff_ms(int tries);
 /* True during a block. */
 bool dx_rate_limit_is_blocked(const struct dx_rate_limit *limit);
 
-/* The service cannot be reached: blocks for 5 s, then for twice as long each
- * time, up to 300 s. dx_rate_limit_up(), after a valid response, resets this
- * time and ends a series of refusals; it is cheap if the service was up. */
+/* For `docextract metrics`: no call succeeds. dx_rate_limit_up(), after a valid
+ * response, ends this and a series of refusals; it is cheap if the service was
+ * up. */
 void dx_rate_limit_down(struct dx_rate_limit *limit);
 void dx_rate_limit_up(struct dx_rate_limit *limit);
 

@@ -12,7 +12,9 @@
 #include <strings.h>
 
 #include "lib/base/clock.h"
+#include "lib/base/history.h"
 #include "lib/base/policy.h"
+#include "lib/base/utf8.h"
 #include "lib/config/config.h"
 
 /* ---- the host ---- */
@@ -47,14 +49,17 @@ static enum dx_code check_host(const char *scheme, const char *host,
   if (strcmp(scheme, "https") != 0 &&
       (strcmp(scheme, "http") != 0 || !dx_host_is_loopback(host) ||
        !dx_host_is_loopback(service->host)))
-    return dx_fail(err, DX_E_PROTOCOL, 0,
+    return dx_fail(err, DX_E_URL, 0,
                    "the upload URL is not https: documents are not sent "
                    "unencrypted");
   if (service->storage_hosts.count > 0 && !is_storage)
-    return dx_fail(err, DX_E_PROTOCOL, 0,
-                   "the upload URL is for a host that is not a StorageHost");
+    return dx_fail(
+        err, DX_E_URL, 0,
+        "the host of the upload URL, '%.100s', is not a StorageHost; "
+        "add it if documents may be uploaded there",
+        host);
   if (dx_host_scope(host) > *ret_scope)
-    return dx_fail(err, DX_E_PROTOCOL, 0, "%s", DX_SCOPE_TEXT);
+    return dx_fail(err, DX_E_URL, 0, DX_SCOPE_TEXT, host);
   return DX_OK;
 }
 
@@ -68,8 +73,8 @@ enum dx_code dx_signed_url_check(const char *url,
   enum dx_code code;
 
   if (strlen(url) > DX_URL_MAX_BYTES)
-    return dx_fail(err, DX_E_PROTOCOL, 0,
-                   "the upload URL is longer than %d bytes", DX_URL_MAX_BYTES);
+    return dx_fail(err, DX_E_URL, 0, "the upload URL is longer than %d bytes",
+                   DX_URL_MAX_BYTES);
   handle = curl_url();
   if (handle != NULL)
     parsed = curl_url_set(handle, CURLUPART_URL, url, CURLU_DISALLOW_USER);
@@ -78,11 +83,13 @@ enum dx_code dx_signed_url_check(const char *url,
   if (parsed == CURLUE_OK)
     parsed = curl_url_get(handle, CURLUPART_HOST, &host, 0);
   if (parsed == CURLUE_OK)
+    dx_utf8_make_plain(host); /* for messages */
+  if (parsed == CURLUE_OK)
     code = check_host(scheme, host, service, ret_scope, err);
   else if (parsed == CURLUE_OUT_OF_MEMORY)
     code = dx_fail_nomem(err);
   else
-    code = dx_fail(err, DX_E_PROTOCOL, 0, "the upload URL is not valid");
+    code = dx_fail(err, DX_E_URL, 0, "the upload URL is not valid");
   curl_free(scheme);
   curl_free(host);
   curl_url_cleanup(handle);
@@ -142,4 +149,41 @@ int64_t dx_signed_url_lifetime_ms(const char *url, int64_t date_ms)
     return DX_URL_LIFETIME_MS;
   left = at - (date_ms >= 0 ? date_ms : dx_wall_ms());
   return left > 0 ? left : 0;
+}
+
+/* ---- the last storage ---- */
+
+#define STORAGE_VERSION "docextract-storage 1\n"
+#define STORAGE_SUFFIX "_storage"
+
+bool dx_storage_last(int history_dirfd, const char *section,
+                     char ret_origin[DX_ORIGIN_BYTES])
+{
+  char name[DX_HISTORY_NAME_BYTES];
+
+  dx_history_name(section, 0, STORAGE_SUFFIX, name);
+  return dx_history_read(history_dirfd, name, STORAGE_VERSION, ret_origin,
+                         DX_ORIGIN_BYTES) &&
+         memchr(ret_origin, '\0', DX_ORIGIN_BYTES) != NULL;
+}
+
+void dx_storage_note(int history_dirfd, const char *section, const char *url)
+{
+  char origin[DX_ORIGIN_BYTES] = "", last[DX_ORIGIN_BYTES];
+  char name[DX_HISTORY_NAME_BYTES];
+  const char *host = strstr(url, "://");
+  size_t len;
+
+  if (host == NULL)
+    return;
+  len = (size_t)(host - url) + 3 + strcspn(host + 3, "/?#\\");
+  if (len >= sizeof(origin))
+    return;
+  memcpy(origin, url, len);
+  if (dx_storage_last(history_dirfd, section, last) &&
+      strcmp(origin, last) == 0)
+    return;
+  dx_history_name(section, 0, STORAGE_SUFFIX, name);
+  dx_history_write(history_dirfd, name, STORAGE_VERSION, origin,
+                   sizeof(origin));
 }

@@ -11,6 +11,7 @@
 #ifndef DX_SIGNED_URL_H
 #define DX_SIGNED_URL_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "lib/base/err.h"
@@ -24,7 +25,7 @@
  * Checks whether a document of this service may be sent to this URL. It must be
  * https, or http if the hosts of the service and of the URL are loopback. If
  * StorageHost is set, it must name one of them. It must not contain a user or
- * password, or exceed DX_URL_MAX_BYTES. E_PROTOCOL if not permitted; E_NOMEM.
+ * password, or exceed DX_URL_MAX_BYTES. E_URL if not permitted; E_NOMEM.
  *
  * ret_scope  the limit for the addresses of its host
  */
@@ -39,5 +40,15 @@ enum dx_code dx_signed_url_check(const char *url,
  * DX_URL_LIFETIME_MS if the query does not specify it; never below zero.
  */
 int64_t dx_signed_url_lifetime_ms(const char *url, int64_t date_ms);
+
+/*
+ * The storage of the last upload URL of a section, for `docextract hello`:
+ * scheme, host, and port, "https://s.example:8443". It is in history/, so that
+ * it is also known after a restart. history_dirfd: -1: none. False: not known.
+ * Blocking: the disk, without an fsync, and only if it has changed.
+ */
+void dx_storage_note(int history_dirfd, const char *section, const char *url);
+bool dx_storage_last(int history_dirfd, const char *section,
+                     char ret_origin[DX_ORIGIN_BYTES]);
 
 #endif

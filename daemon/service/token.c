@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/pidfd.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -46,13 +47,38 @@ static void set_life(struct dx_token *token, int64_t life_ms)
   token->renew_ms = dx_monotonic_ms() + life_ms / 100 * DX_TOKEN_RENEW_PERCENT;
 }
 
-/* Reads the file that the directive of the source names. Symbolic links are
- * followed, because /run/secrets consists of them. */
+/* Reads a file that no other user may read or change. Symbolic links are
+ * followed, because /run/secrets consists of them; opening a FIFO does not
+ * block. */
+static enum dx_code read_secret(const char *path, struct dx_buf *ret,
+                                struct dx_err *err)
+{
+  int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  char text[DX_ERR_TEXT_BYTES];
+  enum dx_code code = DX_OK;
+  const char *wrong;
+  struct stat st;
+
+  if (fd < 0)
+    return dx_fail_sys(err, errno, "open", path);
+  if (fstat(fd, &st) < 0)
+    code = dx_fail_sys(err, errno, "stat", path);
+  else if (!S_ISREG(st.st_mode))
+    code = dx_fail(err, DX_E_KEY, 0, "'%s' is not a file", path);
+  else if ((wrong = dx_secret_wrong(path, &st, text)) != NULL)
+    code = dx_fail(err, DX_E_KEY, 0, "%s", wrong);
+  if (code == DX_OK)
+    code = dx_fs_read_fd(fd, path, DX_TOKEN_MAX_BYTES, ret, err);
+  (void)close(fd);
+  return code;
+}
+
+/* Reads the file that the directive of the source names. */
 static enum dx_code read_named(const struct dx_token *token, const char *path,
                                struct dx_buf *ret, struct dx_err *err)
 {
   struct dx_err why;
-  enum dx_code code = dx_fs_read(AT_FDCWD, path, DX_TOKEN_MAX_BYTES, ret, &why);
+  enum dx_code code = read_secret(path, ret, &why);
 
   if (code == DX_OK)
     return DX_OK;
@@ -172,7 +198,7 @@ static enum dx_code run_command(const struct dx_token *token, char **words,
     return dx_fail_sys(err, errno, "create a pipe for", "TokenCommand");
   (void)fcntl(ends[0], F_SETPIPE_SZ, 2 * DX_TOKEN_MAX_BYTES);
   (void)fcntl(ends[0], F_SETFL, O_NONBLOCK); /* its children may keep it open */
-  e = dx_process_start(words, no_variables, ends[1], &pid);
+  e = dx_process_start(words, no_variables, ends[1], -1, &pid);
   (void)close(ends[1]);
   if (e != 0) {
     (void)close(ends[0]);

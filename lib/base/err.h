@@ -28,11 +28,11 @@
   X(DX_CL_RATE, "rate")           /* pause the calls of this host */           \
   X(DX_CL_TOKEN, "token")         /* renew the token; three tries */           \
   X(DX_CL_REFUSED, "refused")     /* final for this document or submission */  \
-  X(DX_CL_CONFIG, "config")   /* final for the queue: an administrator acts */ \
-  X(DX_CL_GONE, "gone")       /* the source or its URL is no longer there */   \
-  X(DX_CL_LOCAL, "local")     /* this machine: disk, memory, descriptors */    \
-  X(DX_CL_OVERDUE, "overdue") /* the time limit has passed */                  \
-  X(DX_CL_STOPPED, "stopped") /* the program was asked to stop */              \
+  X(DX_CL_CONFIG, "config")       /* an administrator must act; tried again */ \
+  X(DX_CL_GONE, "gone")         /* the source or its URL is no longer there */ \
+  X(DX_CL_LOCAL, "local")       /* this machine: disk, memory, descriptors */  \
+  X(DX_CL_OVERDUE, "overdue")   /* the time limit has passed */                \
+  X(DX_CL_STOPPED, "stopped")   /* the program was asked to stop */            \
   X(DX_CL_INTERNAL, "internal") /* a broken invariant */
 
 enum dx_class { DX_CLASSES(DX_NAME_OF_ROW) DX_CL_COUNT };
@@ -54,13 +54,15 @@ enum dx_class { DX_CLASSES(DX_NAME_OF_ROW) DX_CL_COUNT };
   X(DX_E_DAMAGED, DX_CL_LOCAL)        /* damaged file */                     \
   X(DX_E_CONFIG, DX_CL_CONFIG)        /* invalid configuration */            \
   X(DX_E_CERT, DX_CL_CONFIG)          /* certificate not trusted */          \
+  X(DX_E_PROXY, DX_CL_CONFIG)         /* proxy refused the connection */     \
   X(DX_E_PROTOCOL, DX_CL_CONFIG)      /* not the extraction service */       \
+  X(DX_E_URL, DX_CL_CONFIG)           /* upload URL not permitted */         \
+  X(DX_E_REJECTED, DX_CL_CONFIG)      /* not by what the document is */      \
   X(DX_E_KEY, DX_CL_TOKEN)            /* cannot get a token */               \
   X(DX_E_TOKEN, DX_CL_TOKEN)          /* token refused */                    \
   X(DX_E_NET, DX_CL_TRANSIENT)        /* no connection */                    \
   X(DX_E_RESPONSE, DX_CL_TRANSIENT)   /* response not understood */          \
   X(DX_E_SERVER, DX_CL_TRANSIENT)     /* server error */                     \
-  X(DX_E_CONFLICT, DX_CL_TRANSIENT)   /* conflict; the service is busy */    \
   X(DX_E_UNCLEAR, DX_CL_TRANSIENT)    /* outcome unknown */                  \
   X(DX_E_UNEXPECTED, DX_CL_TRANSIENT) /* unexpected response */              \
   X(DX_E_RATE, DX_CL_RATE)            /* too many calls */                   \
@@ -68,7 +70,6 @@ enum dx_class { DX_CLASSES(DX_NAME_OF_ROW) DX_CL_COUNT };
   X(DX_E_NOT_SENT, DX_CL_NOT_YET)     /* not sent in time */                 \
   X(DX_E_DOCUMENT, DX_CL_REFUSED)     /* document refused */                 \
   X(DX_E_MISSING, DX_CL_REFUSED)      /* documents are missing */            \
-  X(DX_E_INCOMPLETE, DX_CL_REFUSED)   /* the last document did not arrive */ \
   X(DX_E_TOO_MANY, DX_CL_REFUSED)     /* too many documents in one job */    \
   X(DX_E_CHANGED, DX_CL_REFUSED)  /* document differs from what was sent */  \
   X(DX_E_TAKEN, DX_CL_REFUSED)    /* another file has its name */            \
@@ -81,7 +82,7 @@ enum dx_class { DX_CLASSES(DX_NAME_OF_ROW) DX_CL_COUNT };
   X(DX_E_EXPIRED, DX_CL_GONE)     /* the upload URL has expired */           \
   X(DX_E_OVERDUE, DX_CL_OVERDUE)  /* took longer than permitted */           \
   X(DX_E_CANCELED, DX_CL_REFUSED) /* canceled */                             \
-  X(DX_E_DENIED, DX_CL_REFUSED)   /* not visible with the key in use */      \
+  X(DX_E_DENIED, DX_CL_CONFIG)    /* not visible with the key in use */      \
   X(DX_E_JOB, DX_CL_REFUSED)      /* not possible with this job */           \
   X(DX_E_STOPPED, DX_CL_STOPPED)  /* stopped */
 

@@ -143,10 +143,14 @@ static bool field_get(const struct cJSON *value, const struct dx_field *f,
 bool dx_fields_get(const struct cJSON *json, const struct dx_field *fields,
                    void *to)
 {
-  for (; fields->name != NULL; fields++)
-    if (!field_get(dx_json_get(json, fields->name), fields, to) &&
-        !fields->is_shown)
+  for (; fields->name != NULL; fields++) {
+    const struct cJSON *value = dx_json_get(json, fields->name);
+
+    if (value == NULL && fields->is_added)
+      continue;
+    if (!field_get(value, fields, to) && !fields->is_shown)
       return false;
+  }
   return true;
 }
 

@@ -38,6 +38,8 @@ struct dx_field {
   const char *name;
   enum dx_field_type type;
   bool is_shown; /* only for display: it may be missing, or invalid */
+  bool is_added; /* since the first version of the format, so it may be missing:
+                    then it stays zero */
   size_t at, size;
   const char *const *words;      /* WORD: `count` of them */
   size_t count;                  /* LIST: how many items it may have */
@@ -70,8 +72,8 @@ void dx_fields_put(struct dx_json_out *out, const struct dx_field *fields,
                    const void *from);
 
 /* Reads them into a struct of zeros, which must be released in any case. False
- * if one is missing or invalid, or when out of memory (errno). Other members
- * are ignored. */
+ * if one is invalid or, unless the row permits that, missing; or when out of
+ * memory (errno). Other members are ignored. */
 bool dx_fields_get(const struct cJSON *json, const struct dx_field *fields,
                    void *to);
 

@@ -330,9 +330,8 @@ static enum dx_code copy_bytes(int from, const char *name,
   return code;
 }
 
-/* -1 with *ret_code set. */
-static int open_file(int dirfd, const char *name, enum dx_code *ret_code,
-                     struct dx_err *err)
+int dx_fs_open_file(int dirfd, const char *name, enum dx_code *ret_code,
+                    struct dx_err *err)
 {
   struct stat st;
   /* O_NONBLOCK: opening a FIFO must not block. */
@@ -357,7 +356,7 @@ enum dx_code dx_fs_copy(int from_dirfd, const char *from, int to_dirfd,
 {
   struct dx_temp temp = DX_TEMP_NONE;
   enum dx_code code = DX_OK;
-  int fd = open_file(from_dirfd, from, &code, err);
+  int fd = dx_fs_open_file(from_dirfd, from, &code, err);
 
   if (fd < 0)
     return code;
@@ -398,7 +397,7 @@ enum dx_code dx_fs_read(int dirfd, const char *name, size_t limit,
                         struct dx_buf *ret_content, struct dx_err *err)
 {
   enum dx_code code;
-  int fd = open_file(dirfd, name, &code, err);
+  int fd = dx_fs_open_file(dirfd, name, &code, err);
 
   if (fd < 0)
     return code;
@@ -407,14 +406,43 @@ enum dx_code dx_fs_read(int dirfd, const char *name, size_t limit,
   return code;
 }
 
+void dx_fs_file_id(int fd, char id[DX_FILE_ID_BYTES])
+{
+  struct statx st;
+  int len;
+
+  id[0] = '\0';
+  if (statx(fd, "", AT_EMPTY_PATH, STATX_INO | STATX_BTIME, &st) < 0)
+    return;
+  len = snprintf(id, DX_FILE_ID_BYTES, "%llu", (unsigned long long)st.stx_ino);
+  if ((st.stx_mask & STATX_BTIME) != 0)
+    (void)snprintf(id + len, DX_FILE_ID_BYTES - (size_t)len, ".%lld.%09u",
+                   (long long)st.stx_btime.tv_sec, st.stx_btime.tv_nsec);
+}
+
+/* A file system may have no times of birth when the id is made, and have them
+ * after an upgrade of the kernel. */
+bool dx_fs_is_copy(int fd, const char *id)
+{
+  char now[DX_FILE_ID_BYTES];
+  size_t len = strlen(id);
+
+  dx_fs_file_id(fd, now);
+  if (len == 0 || now[0] == '\0')
+    return false;
+  return strncmp(now, id, len) != 0 || (now[len] != '\0' && now[len] != '.');
+}
+
 void *dx_fs_map(int fd, size_t *ret_len)
 {
-  struct stat st;
+  /* Not fstat(), which may fail in the sandbox (sandbox.c). */
+  off_t at = lseek(fd, 0, SEEK_CUR), size = lseek(fd, 0, SEEK_END);
   void *map = MAP_FAILED;
 
-  if (fstat(fd, &st) == 0 && st.st_size > 0)
-    map = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-  *ret_len = map != MAP_FAILED ? (size_t)st.st_size : 0;
+  (void)lseek(fd, at, SEEK_SET);
+  if (size > 0)
+    map = mmap(NULL, (size_t)size, PROT_READ, MAP_PRIVATE, fd, 0);
+  *ret_len = map != MAP_FAILED ? (size_t)size : 0;
   return map != MAP_FAILED ? map : NULL;
 }
 

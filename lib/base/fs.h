@@ -142,8 +142,24 @@ enum dx_code dx_fs_read_fd(int fd, const char *name, size_t limit,
                            struct dx_buf *ret_content,
                            struct dx_err *err) DX_MUST_USE;
 
-/* Maps a whole file for reading; NULL if it is empty or cannot be mapped. The
- * caller unmaps it. */
+/* Opens a regular file to read it, as dx_fs_read() does; -1 with *ret_code and
+ * *err filled. */
+int dx_fs_open_file(int dirfd, const char *name, enum dx_code *ret_code,
+                    struct dx_err *err);
+
+/*
+ * Distinguishes an open file from each copy of it: the number of its inode, and
+ * the time of its birth if the file system has it. Both survive rename(), fsck,
+ * and a restart; the number of the device does not. "": not known. A copy of
+ * the whole file system, and another hard link, have the same.
+ */
+#define DX_FILE_ID_BYTES 64
+void dx_fs_file_id(int fd, char id[DX_FILE_ID_BYTES]);
+/* True if the open file is certainly not the one that had this id. */
+bool dx_fs_is_copy(int fd, const char *id);
+
+/* Maps a whole file for reading, and keeps its offset; NULL if it is empty or
+ * cannot be mapped. The caller unmaps it. */
 void *dx_fs_map(int fd, size_t *ret_len);
 
 /* Removes a file; it is not an error if it does not exist. */

@@ -13,7 +13,7 @@
 #include "lib/base/log.h"
 #include "lib/base/policy.h"
 
-#define PAUSE_VERSION "docextract-pause 2\n"
+#define PAUSE_VERSION "docextract-pause 3\n"
 #define PAUSE_SUFFIX "_pause"
 
 void dx_history_name(const char *host, int port, const char *suffix,
@@ -85,9 +85,9 @@ void dx_pause_read(int dirfd, const char *host, int port,
   if (dx_history_read(dirfd, name, PAUSE_VERSION, &file, sizeof(file)) &&
       memcmp(file.boot_id, boot_id, strlen(boot_id) + 1) == 0 &&
       /* dx_pause_write() would not have written others */
-      file.pause.until_ms >= 0 && file.pause.down_ms >= 0 &&
+      file.pause.until_ms >= 0 &&
       file.pause.until_ms <= dx_monotonic_ms() + DX_RETRY_AFTER_MAX_MS &&
-      file.pause.down_ms <= DX_DOWN_MAX_MS)
+      (file.pause.is_down == 0 || file.pause.is_down == 1))
     *ret_pause = file.pause;
 }
 

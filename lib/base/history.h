@@ -37,10 +37,10 @@ bool dx_history_read(int dirfd, const char *name, const char *version,
 void dx_history_write(int dirfd, const char *name, const char *version,
                       const void *value, size_t size);
 
-/* A pause of all calls to a host. */
+/* A pause of all calls to a host, and whether it can be reached. */
 struct dx_pause {
   int64_t until_ms; /* monotonic; 0: none */
-  int64_t down_ms;  /* length of the last pause of an outage; 0: it is up */
+  int64_t is_down;  /* 1: no call succeeds; 0: it is up */
 };
 
 /* Returns zeros if nothing is known, or if it was written before this machine

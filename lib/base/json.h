@@ -53,6 +53,7 @@ bool dx_json_is_number(const char *text);
  * DX_JSON_STRING_BYTES; such a name becomes "". With `exact`, only numbers are
  * replaced, by strings.
  *
+ * A byte order mark (UTF-8) is skipped, as dx_json_parse() does.
  * Blocking: reads the stream. False if it is not JSON, if the outline is too
  * long, or if memory is out (errno).
  */

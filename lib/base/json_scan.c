@@ -33,6 +33,19 @@ static int scan_next(struct scan *s)
   return c;
 }
 
+/* The same at the beginning, where a byte order mark is skipped: some programs
+ * write one, and cJSON skips it, too. */
+static int scan_first(struct scan *s)
+{
+  int c = getc_unlocked(s->in);
+
+  if (c != 0xEF)
+    (void)ungetc(c, s->in);
+  else if (getc_unlocked(s->in) != 0xBB || getc_unlocked(s->in) != 0xBF)
+    return EOF;
+  return scan_next(s);
+}
+
 /* The rest of a character or of an escape in a string, whose first byte is
  * text[0]. Returns its length, 0 if it is invalid; *ret_unit is the UTF-16 unit
  * of an escape, else 0. */
@@ -219,6 +232,6 @@ bool dx_json_scan(FILE *in, bool exact, struct dx_buf *out)
 {
   struct scan s = {.in = in, .out = out, .exact = exact};
 
-  return scan_value(&s, scan_next(&s)) && scan_next(&s) == EOF &&
+  return scan_value(&s, scan_first(&s)) && scan_next(&s) == EOF &&
          dx_buf_ok(out);
 }

@@ -130,8 +130,13 @@ static bool translation_by(struct translation *t, const char *english,
   translated += put + 2;
   next = strcspn(english, "%");
   before = t->len;
-  for (n = same + 1; n + next <= len; n++) {
-    if ((next > 0 ? strncmp(english, text + n, next) == 0 : n == len) &&
+  n = same + 1;
+  if (n + next > len)
+    return false;
+  if (english[next] == '\0') /* the rest of the row is that of the text */
+    n = len - next;
+  for (; n + next <= len; n++) {
+    if (strncmp(english, text + n, next) == 0 &&
         translation_of(t, text + same, n - same,
                        is_partial && same > 0 && english[0] == '\0') &&
         translation_by(t, english, translated, text + n, len - n, is_partial))

@@ -26,7 +26,7 @@
 
 #include "lib/base/words.h"
 
-/* Name, word of the directive Language. */
+/* Name, word of the directive Language. AUTO is of docextract 1.0: English. */
 #define DX_LANGUAGES(X)       \
   X(DX_LANGUAGE_AUTO, "auto") \
   X(DX_LANGUAGE_EN, "en")     \

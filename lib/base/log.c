@@ -17,7 +17,7 @@ void dx_log_to(dx_log_sink *sink)
 
 void dx_log(enum dx_log_level level, const char *format, ...)
 {
-  char line[1024];
+  char line[DX_LOG_LINE_BYTES];
   va_list args;
 
   if (current_sink == NULL)

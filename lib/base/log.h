@@ -18,7 +18,9 @@ typedef void dx_log_sink(enum dx_log_level level, const char *line);
 /* Sets the sink; NULL, the initial state, discards every line. */
 void dx_log_to(dx_log_sink *sink);
 
-/* One line, without a newline. Control characters become '?'. */
+/* One line, without a newline. Control characters become '?'. A line about a
+ * job is logged with dx_job_log() or dx_submission_log(), which name it. */
+#define DX_LOG_LINE_BYTES 1024
 void dx_log(enum dx_log_level level, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 

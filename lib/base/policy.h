@@ -9,15 +9,10 @@
 /* Waits between tries: U(.5,1) * min(60 s, 2^n s); doc/policy.md, "Classes". */
 #define DX_BACKOFF_FIRST_MS 1000
 #define DX_BACKOFF_MAX_MS 60000
-#define DX_DOWN_AFTER_TRIES 5 /* in a row: the service counts as down */
-#define DX_DOWN_FIRST_MS 5000 /* doubling */
-#define DX_DOWN_MAX_MS 300000
+#define DX_DOWN_AFTER_TRIES 3         /* in a row: the service counts as down */
 #define DX_RETRY_AFTER_MAX_MS 3600000 /* longer ones are reduced to it */
 
 /* Tokens (doc/policy.md, "Tokens", "Classes"). */
-#define DX_TOKEN_TRIES 3
-#define DX_TOKEN_TRY_2_MS 5000  /* after the first refusal */
-#define DX_TOKEN_TRY_3_MS 25000 /* after the second: 30 s in all */
 #define DX_TOKEN_COMMAND_S 10
 #define DX_TOKEN_MAX_BYTES 65536
 #define DX_CLOCK_SKEW_S 30 /* above: sign with the server's time */
@@ -34,7 +29,6 @@ enum dx_phase { DX_PHASE_SOURCE, DX_PHASE_EXTRACT, DX_PHASE_COUNT };
 /* Retry interval of a job that waits for the administrator (doc/policy.md,
  * "Classes"). */
 #define DX_ADMIN_RETRY_MS 600000
-#define DX_OVERDUE_POLL_MS 3600000
 
 /* Local errors (doc/policy.md, "Print jobs"). */
 #define DX_LOCAL_RETRY_MS 60000
@@ -46,11 +40,12 @@ enum dx_phase { DX_PHASE_SOURCE, DX_PHASE_EXTRACT, DX_PHASE_COUNT };
 #ifndef DX_PARSE_CPU_S    /* tests build with a short one */
 #define DX_PARSE_CPU_S 25 /* of each filter, plus 1 s */
 #endif
-#define DX_PARSE_CPU_BYTES 1048576       /* per this many of the document */
-#define DX_PARSE_FILE_BYTES 1073741824LL /* that it writes, plus */
-#define DX_PARSE_FILE_FACTOR 16          /* this many times its size */
-#define DX_PAGES_MAX 1000000             /* of one document */
-#define DX_FILTER_LIMIT_MS 900000        /* without a configuration */
+#define DX_PARSE_CPU_BYTES 1048576           /* per this many of the document */
+#define DX_PARSE_FILE_BYTES 1073741824LL     /* that it writes, plus */
+#define DX_PARSE_FILE_FACTOR 16              /* this many times its size */
+#define DX_PROGRAM_MEMORY_BYTES 2147483648LL /* of a program that converts */
+#define DX_PAGES_MAX 1000000                 /* of one document */
+#define DX_FILTER_LIMIT_MS 900000            /* without a configuration */
 
 /* Large documents. Measured with 512 MiB: smaller buffers cause more context
  * switches, larger ones exceed the processor's cache. */
@@ -71,8 +66,6 @@ enum dx_phase { DX_PHASE_SOURCE, DX_PHASE_EXTRACT, DX_PHASE_COUNT };
  * up to the maximum. */
 #define DX_WATCH_FIRST_MS 1000
 #define DX_WATCH_MAX_MS 60000
-/* Print jobs that CUPS has not received completely. */
-#define DX_TRANSFER_STALE_MS 300000 /* not seen: docextractd does not run */
 
 /* The status socket (doc/policy.md, "Status socket"). */
 #define DX_STATUS_REQUEST_MS 10000   /* for the whole request to arrive */
@@ -83,13 +76,12 @@ enum dx_phase { DX_PHASE_SOURCE, DX_PHASE_EXTRACT, DX_PHASE_COUNT };
 #define DX_CHANNEL_BACKLOG_BYTES 262144 /* not read by the other end */
 #define DX_CHANNEL_FIRST_MS 10000       /* from there to the first line */
 #define DX_CONTROL_CLIENTS_MAX 2048     /* one for each print job under way */
-#define DX_START_MS 5000                /* to start docextractd on demand */
 
 /* OnResult (doc/policy.md, "Results"). */
-#define DX_ON_RESULT_S 60            /* for one run */
-#define DX_ON_RESULT_TERM_MS 5000    /* from SIGTERM to SIGKILL */
-#define DX_ON_RESULT_FIRST_MS 10000  /* before the second run, doubling */
-#define DX_ON_RESULT_MAX_MS 900000   /* between two runs, at most */
-#define DX_ON_RESULT_FOR_MS 86400000 /* no run starts later */
+#define DX_ON_RESULT_S 60           /* for one run */
+#define DX_ON_RESULT_TERM_MS 5000   /* from SIGTERM to SIGKILL */
+#define DX_ON_RESULT_FIRST_MS 10000 /* before the second run, doubling */
+#define DX_ON_RESULT_MAX_MS 3600000 /* between two runs, at most */
+#define DX_ON_RESULT_SAID_BYTES 200 /* of its standard error, the last ones */
 
 #endif

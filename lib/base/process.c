@@ -73,8 +73,16 @@ size_t dx_process_split(char *line, char *words[DX_PROCESS_WORDS + 1])
   return count;
 }
 
+/* Makes fd `to` in the program a copy of `from`; -1: /dev/null. */
+static int add_output(posix_spawn_file_actions_t *actions, int from, int to)
+{
+  return from >= 0 ? posix_spawn_file_actions_adddup2(actions, from, to)
+                   : posix_spawn_file_actions_addopen(actions, to, "/dev/null",
+                                                      O_WRONLY, 0);
+}
+
 int dx_process_start(char *const *words, char *const *variables, int out_fd,
-                     pid_t *ret_pid)
+                     int err_fd, pid_t *ret_pid)
 {
   static char path[] = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:"
                        "/usr/bin:/sbin:/bin";
@@ -101,11 +109,9 @@ int dx_process_start(char *const *words, char *const *variables, int out_fd,
   (void)posix_spawn_file_actions_init(&actions);
   e = posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
   if (e == 0)
-    e = out_fd >= 0 ? posix_spawn_file_actions_adddup2(&actions, out_fd, 1)
-                    : posix_spawn_file_actions_addopen(&actions, 1, "/dev/null",
-                                                       O_WRONLY, 0);
+    e = add_output(&actions, out_fd, 1);
   if (e == 0)
-    e = posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0);
+    e = add_output(&actions, err_fd, 2);
   if (e == 0)
     e = posix_spawn_file_actions_addclosefrom_np(&actions, 3);
   if (e == 0)

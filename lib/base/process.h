@@ -45,13 +45,14 @@ size_t dx_process_split(char *line, char *words[DX_PROCESS_WORDS + 1]);
 /*
  * Starts a program without a shell, as the leader of a session, in "/". Its
  * environment has PATH and `variables` (of the form "NAME=value", with NULL
- * after the last one), its stdin and stderr are /dev/null, and its stdout is
- * out_fd (-1: /dev/null); it gets no other descriptor, and no signal is blocked
- * or ignored. The caller waits for *ret_pid. Returns 0 or an errno.
+ * after the last one), its stdin is /dev/null, and its stdout and stderr are
+ * out_fd and err_fd (-1: /dev/null), which are greater than 2; it gets no other
+ * descriptor, and no signal is blocked or ignored. The caller waits for
+ * *ret_pid. Returns 0 or an errno.
  */
 #define DX_PROCESS_VARIABLES 8
 int dx_process_start(char *const *words, char *const *variables, int out_fd,
-                     pid_t *ret_pid);
+                     int err_fd, pid_t *ret_pid);
 
 /* Kills a program with its group, and waits for it. */
 void dx_process_kill(pid_t pid);

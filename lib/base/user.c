@@ -24,10 +24,11 @@ const char *dx_user(void)
 #endif
 }
 
-enum dx_code dx_user_become(uid_t uid, gid_t gid, struct dx_err *err)
+enum dx_code dx_user_become(uid_t uid, gid_t gid, const char *name,
+                            struct dx_err *err)
 {
-  if (setgroups(1, &gid) < 0 || setresgid(gid, gid, gid) < 0 ||
-      setresuid(uid, uid, uid) < 0)
+  if ((name != NULL ? initgroups(name, gid) : setgroups(1, &gid)) < 0 ||
+      setresgid(gid, gid, gid) < 0 || setresuid(uid, uid, uid) < 0)
     return dx_fail(err, DX_E_ACCESS, errno, "cannot drop root privileges: %s",
                    strerror(errno));
   if (uid == 0 || getuid() != uid || geteuid() != uid || getgid() != gid ||
@@ -48,8 +49,8 @@ enum dx_code dx_user_enter(struct dx_err *err)
     return DX_OK;
   entry = getpwnam(name);
   if (entry != NULL)
-    return dx_user_become(entry->pw_uid, entry->pw_gid, err);
-  code = dx_user_become(DX_NOBODY, DX_NOBODY, err);
+    return dx_user_become(entry->pw_uid, entry->pw_gid, name, err);
+  code = dx_user_become(DX_NOBODY, DX_NOBODY, NULL, err);
   if (code != DX_OK)
     return code;
   return dx_fail(err, DX_E_ACCESS, 0,

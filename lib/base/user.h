@@ -20,15 +20,16 @@
 const char *dx_user(void);
 
 /*
- * If this process runs as root, changes to dx_user(); without --with-user, does
- * nothing. E_ACCESS if that user does not exist: the process then runs as
- * nobody, so that it does nothing as root.
+ * If this process runs as root, changes to dx_user() and its groups; without
+ * --with-user, does nothing. E_ACCESS if that user does not exist: the process
+ * then runs as nobody, so that it does nothing as root.
  */
 enum dx_code dx_user_enter(struct dx_err *err) DX_MUST_USE;
 
-/* Changes a root process permanently to that user and group, without other
- * groups, and verifies it. */
-enum dx_code dx_user_become(uid_t uid, gid_t gid,
+/* Changes a root process permanently to that user and group, and verifies it.
+ * name: of a user whose supplementary groups it gets, as systemd gives them;
+ * NULL: it gets none. */
+enum dx_code dx_user_become(uid_t uid, gid_t gid, const char *name,
                             struct dx_err *err) DX_MUST_USE;
 
 /* The user and group that own nothing, on every Linux. */

@@ -76,6 +76,15 @@ const char *const dx_algorithm_names[DX_ALG_COUNT] = {
 #undef X
 };
 
+const char *dx_ca_file(const struct dx_service *service, bool is_storage)
+{
+  const char *path = is_storage && service->storage_ca_file != NULL
+                         ? service->storage_ca_file
+                         : service->ca_file;
+
+  return path != NULL && strcmp(path, DX_CA_OF_SYSTEM) != 0 ? path : NULL;
+}
+
 const struct dx_service *dx_config_service(const struct dx_config *config,
                                            const char *name)
 {

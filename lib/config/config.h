@@ -15,6 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <sys/stat.h>
 
 #include "lib/base/buf.h"
 #include "lib/base/err.h"
@@ -96,6 +97,8 @@ enum dx_on_error { DX_ON_ERROR_HOLD, DX_ON_ERROR_CANCEL };
 enum dx_file_names { DX_FILE_NAMES_TITLE, DX_FILE_NAMES_NEUTRAL };
 enum dx_sandbox { DX_SANDBOX_IS_REQUIRED, DX_SANDBOX_IS_OPTIONAL };
 
+#define DX_CA_OF_SYSTEM "system" /* instead of the path of a CAFile */
+
 #define DX_VALUE_BYTES 4096 /* of a word or a value, with NUL */
 
 /* The values of a directive that may be repeated. */
@@ -172,6 +175,16 @@ enum dx_code dx_config_load(const char *path, struct dx_config **ret_config,
 void dx_config_free(struct dx_config **config);
 
 /*
+ * What is wrong with the owner or mode of a file that contains a secret, or
+ * NULL: it must belong to a user that dx_user_is_trusted() accepts, no other
+ * user may write it, and only its group may read it; with a separate user, only
+ * that user. `text` holds what is returned. The caller that uses the secret
+ * must call this: dx_config_load() only warns.
+ */
+const char *dx_secret_wrong(const char *path, const struct stat *st,
+                            char text[DX_ERR_TEXT_BYTES]);
+
+/*
  * Finds the next SpoolDir, ResultsDir, or OnResult, from *at (begin with 0),
  * that the installed docextractd.service hides or protects; `text` gets the
  * problem, with the line that a drop-in must have. mountinfo:
@@ -188,6 +201,10 @@ const struct dx_service *dx_config_service(const struct dx_config *config,
 /* Sets the name of the section, or ""; false if the device URI (may be NULL)
  * has another form. Accepts a slash at the end, which some dialogs add. */
 bool dx_section_of_uri(const char *uri, char ret_section[DX_SECTION_BYTES]);
+
+/* The file with the CAs to trust for the API, or for the storage; NULL: the CAs
+ * of the system. Borrowed. */
+const char *dx_ca_file(const struct dx_service *service, bool is_storage);
 
 /*
  * True if `host` (without brackets) is the loopback: 127.0.0.0/8 as four
@@ -218,6 +235,7 @@ void dx_config_print_anonymous(const struct dx_config *config, FILE *out);
 enum dx_value_kind {
   DX_VALUE_DIR_PATH,
   DX_VALUE_FILE_PATH,
+  DX_VALUE_CA_PATH,  /* of a file, or "system" */
   DX_VALUE_KEY_PATH, /* of a file with a secret */
   DX_VALUE_SOCKET_PATH,
   DX_VALUE_URL,

@@ -187,41 +187,41 @@ static const char *owner_of_others(void)
   return dx_user() != NULL ? dx_user() : geteuid() != 0 ? "root" : NULL;
 }
 
-/* Checks who owns a secret, and who may read it; and who owns a program,
- * because a user who may change it gets the rights of this process. */
-static void check_owner(struct parser *p, const struct dx_directive *row,
-                        const char *path, const struct stat *st)
+const char *dx_secret_wrong(const char *path, const struct stat *st,
+                            char text[DX_ERR_TEXT_BYTES])
 {
-  char text[DX_ERR_TEXT_BYTES];
-  bool is_key = row->kind == DX_VALUE_KEY_PATH;
   const char *wrong = config_identity(path, st, owner_of_others(), text);
 
-  if (is_key && !S_ISREG(st->st_mode))
-    config_bad(p, "%s '%s' is not a file; fix the path", row->name, path);
-  else if (wrong != NULL)
-    config_bad(p, "%s", wrong);
-  else if (is_key && dx_user() != NULL &&
-           (st->st_mode & (S_IRGRP | S_IROTH)) != 0)
-    config_bad(p,
-               "users other than '%s' may read '%s'; fix it with: "
-               "chown %s: %s && chmod 600 %s",
-               dx_user(), path, dx_user(), path, path);
-  else if (is_key && (st->st_mode & S_IROTH) != 0)
-    config_bad(p, "all users may read '%s'; fix it with: chmod o-rwx %s", path,
-               path);
+  if (wrong != NULL)
+    return wrong;
+  if (dx_user() != NULL && (st->st_mode & (S_IRGRP | S_IROTH)) != 0)
+    (void)snprintf(text, DX_ERR_TEXT_BYTES,
+                   "users other than '%s' may read '%s'; fix it with: "
+                   "chown %s: %s && chmod 600 %s",
+                   dx_user(), path, dx_user(), path, path);
+  else if ((st->st_mode & S_IROTH) != 0)
+    (void)snprintf(text, DX_ERR_TEXT_BYTES,
+                   "all users may read '%s'; fix it with: chmod o-rwx %s", path,
+                   path);
+  else
+    return NULL;
+  return text;
 }
 
 /*
  * A missing file of a correct line is not a mistake, but a warning: a key may
  * come from a secret store, and a directory may be on a disk that is not
- * mounted yet. A ResultsDir is created when it is needed, but its parent is
- * not. e: the errno of stat(), or 0.
+ * mounted yet. A secret that others may read or change is a warning, too, so
+ * that only its section is affected: no token is made with it. A ResultsDir is
+ * created when it is needed, but its parent is not. e: the errno of stat(), or
+ * 0.
  */
 static void warn_of_path(const struct parser *p, const struct dx_directive *row,
                          const char *path, int e, const struct stat *st)
 {
   bool is_dir = row->kind == DX_VALUE_DIR_PATH;
   bool is_program = row->kind == DX_VALUE_COMMAND;
+  char text[DX_ERR_TEXT_BYTES];
   int len = (int)(strrchr(path, '/') - path);
   char parent[DX_VALUE_BYTES], name[DX_USER_BYTES];
   const char *wrong = NULL;
@@ -243,6 +243,10 @@ static void warn_of_path(const struct parser *p, const struct dx_directive *row,
   if (wrong != NULL)
     dx_buf_printf(&p->notes->warnings, "%s:%d: %s '%s' %s\n", p->path, p->line,
                   row->name, path, wrong);
+  else if (e == 0 && row->kind == DX_VALUE_KEY_PATH &&
+           dx_secret_wrong(path, st, text) != NULL)
+    dx_buf_printf(&p->notes->warnings, "%s:%d: %s: %s\n", p->path, p->line,
+                  row->name, text);
   if (e != EACCES || !p->notes->is_user)
     return;
   dx_user_name_of(geteuid(), name);
@@ -264,28 +268,27 @@ static void set_text(struct parser *p, const struct dx_directive *row,
 static void set_path(struct parser *p, const struct dx_directive *row,
                      char *value, void *field)
 {
-  bool has_owner =
-      row->kind == DX_VALUE_KEY_PATH || row->kind == DX_VALUE_COMMAND;
+  bool is_program = row->kind == DX_VALUE_COMMAND;
   bool warns =
       p->notes != NULL && p->line > 0 && row->kind != DX_VALUE_SOCKET_PATH;
   int e = 0, before = p->mistakes;
-  char path[DX_VALUE_BYTES];
+  char path[DX_VALUE_BYTES], text[DX_ERR_TEXT_BYTES];
+  const char *wrong;
   struct stat st;
 
   /* Of a command, its first word. */
-  (void)snprintf(
-      path, sizeof(path), "%.*s",
-      (int)strcspn(value, row->kind == DX_VALUE_COMMAND ? " \t" : ""), value);
+  (void)snprintf(path, sizeof(path), "%.*s",
+                 (int)strcspn(value, is_program ? " \t" : ""), value);
   /* Other paths, such as ResultsDir on a server that does not respond, would
    * delay backends, which do not use them. */
-  if (has_owner || warns)
+  if (is_program || warns)
     e = stat(path, &st) < 0 ? errno : 0;
   if (value[0] != '/' && row->kind == DX_VALUE_KEY_PATH)
     config_bad(p,
                "%s must be the absolute path of a file; the secret itself does "
                "not belong here",
                row->name);
-  else if (value[0] != '/' && row->kind == DX_VALUE_COMMAND)
+  else if (value[0] != '/' && is_program)
     config_bad(p, "%s must begin with the absolute path of a program",
                row->name);
   else if (value[0] != '/')
@@ -294,13 +297,25 @@ static void set_path(struct parser *p, const struct dx_directive *row,
   else if (row->kind == DX_VALUE_SOCKET_PATH && strlen(value) > SOCKET_PATH_MAX)
     config_bad(p, "%s must be at most %d characters long", row->name,
                SOCKET_PATH_MAX);
-  else if (has_owner && e == 0)
-    check_owner(p, row, path, &st);
+  else if (is_program && e == 0 &&
+           /* A user who may change it gets the rights of this process. */
+           (wrong = config_identity(path, &st, owner_of_others(), text)) !=
+               NULL)
+    config_bad(p, "%s", wrong);
   if (p->mistakes > before)
     return;
   set_text(p, row, value, field);
   if (warns)
     warn_of_path(p, row, path, e, &st);
+}
+
+static void set_ca(struct parser *p, const struct dx_directive *row,
+                   char *value, void *field)
+{
+  if (strcmp(value, DX_CA_OF_SYSTEM) == 0)
+    set_text(p, row, value, field);
+  else
+    set_path(p, row, value, field);
 }
 
 bool dx_host_is_loopback(const char *host)
@@ -394,7 +409,7 @@ static void set_proxy(struct parser *p, const struct dx_directive *row,
     set_text(p, row, value, field);
   else
     config_bad(p, "Proxy must look like http://host:port, without user name "
-                  "and password");
+                  "and password, which belong in a ProxyPasswordFile");
 }
 
 /* Quotes would become part of the value. */
@@ -475,14 +490,14 @@ static void set_value(struct parser *p, const struct dx_directive *row,
   static void (*const setters[])(struct parser * p,
                                  const struct dx_directive *row, char *value,
                                  void *field) = {
-      [DX_VALUE_DIR_PATH] = set_path,   [DX_VALUE_FILE_PATH] = set_path,
-      [DX_VALUE_KEY_PATH] = set_path,   [DX_VALUE_SOCKET_PATH] = set_path,
-      [DX_VALUE_URL] = set_url,         [DX_VALUE_PROXY] = set_proxy,
-      [DX_VALUE_TEXT] = set_text,       [DX_VALUE_COMMAND] = set_path,
-      [DX_VALUE_CLAIM] = add_claim,     [DX_VALUE_HOST] = add_host,
-      [DX_VALUE_WORD] = set_word,       [DX_VALUE_NUMBER] = set_amount,
-      [DX_VALUE_DURATION] = set_amount, [DX_VALUE_SIZE] = set_amount,
-      [DX_VALUE_COUNT] = set_amount};
+      [DX_VALUE_DIR_PATH] = set_path,    [DX_VALUE_FILE_PATH] = set_path,
+      [DX_VALUE_CA_PATH] = set_ca,       [DX_VALUE_KEY_PATH] = set_path,
+      [DX_VALUE_SOCKET_PATH] = set_path, [DX_VALUE_URL] = set_url,
+      [DX_VALUE_PROXY] = set_proxy,      [DX_VALUE_TEXT] = set_text,
+      [DX_VALUE_COMMAND] = set_path,     [DX_VALUE_CLAIM] = add_claim,
+      [DX_VALUE_HOST] = add_host,        [DX_VALUE_WORD] = set_word,
+      [DX_VALUE_NUMBER] = set_amount,    [DX_VALUE_DURATION] = set_amount,
+      [DX_VALUE_SIZE] = set_amount,      [DX_VALUE_COUNT] = set_amount};
 
   setters[row->kind](p, row, value,
                      dx_directive_field(row, p->config, p->service));
@@ -643,6 +658,9 @@ static void close_section(struct parser *p)
     return; /* the beginning of the section is not certain */
   if (!has_line(s, "BaseURL"))
     config_bad(p, "<Service %s> needs BaseURL", s->name);
+  if (has_line(s, "ProxyPasswordFile") && !has_line(s, "Proxy"))
+    config_bad(p, "<Service %s> needs Proxy, for its ProxyPasswordFile",
+               s->name);
   if (p->mistakes > p->mistakes_before || has_line(s, needed))
     return; /* what is missing may be there, on a wrong line */
   /* With the directive of another source, the Token line may be missing. */

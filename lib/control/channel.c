@@ -156,9 +156,6 @@ enum dx_code dx_note_parse(const struct dx_message *message,
   return DX_OK;
 }
 
-DX_WORDS(started, DX_STARTED)
-DX_BY_WORD(started)
-
 /* ---- one end ---- */
 
 bool dx_channel_is_behind(const struct dx_channel *channel)
@@ -336,8 +333,7 @@ static enum dx_code await_greeting(struct dx_channel *channel,
                    "docextractd is of version %.31s, and this program of "
                    "version %s; restart docextractd",
                    message.words[1], PACKAGE_VERSION);
-  channel->started = dx_started_by_word(message.text);
-  return channel->started < DX_STARTED_COUNT ? DX_OK : not_understood(err);
+  return DX_OK;
 }
 
 enum dx_code dx_channel_open(int spool_dirfd, const char *spool_dir,

@@ -27,7 +27,7 @@
 #include "lib/base/buf.h"
 #include "lib/base/err.h"
 
-#define DX_CHANNEL_VERSION 1
+#define DX_CHANNEL_VERSION 2
 #define DX_CHANNEL_NAME "docextractd.sock" /* in SpoolDir */
 #define DX_CHANNEL_LINE_BYTES 2048         /* with the newline */
 #define DX_CHANNEL_WORDS 8
@@ -46,14 +46,14 @@
   X(DX_VERB_RETRY, "retry", 1, true)    /* KEY [SERVICE] */                  \
   X(DX_VERB_CANCEL, "cancel", 1, false) /* KEY */                            \
   X(DX_VERB_PURGE, "purge", 1, false)   /* KEY */                            \
-  X(DX_VERB_SEEN, "seen", 0, false)     /* acknowledges failures */          \
-  X(DX_VERB_YIELD, "yield", 0, false)   /* exit: the service starts */
+  X(DX_VERB_SEEN, "seen", 0, false)     /* acknowledges failures */
 
 /* What docextractd sends. CODE: dx_code_name(). */
 #define DX_SERVER_VERBS(X)                                                     \
   X(DX_VERB_NOTE, "note", 6, true)                                             \
   /* KIND CODE HERE DONE TOTAL AGE_MS TEXT */                                  \
-  X(DX_VERB_GREETING, "docextractd", 2, true) /* PROTOCOL VERSION STARTED */   \
+  /* PROTOCOL VERSION, and what another version adds */                        \
+  X(DX_VERB_GREETING, "docextractd", 2, true)                                  \
   X(DX_VERB_ALIVE, "alive", 0, false) /* regularly, to clients that attend */  \
   X(DX_VERB_MAY, "may", 1, false)     /* N: answer yes or no within 1 s */     \
   X(DX_VERB_LEFT, "left", 0, false)   /* `leave` is durable */                 \
@@ -62,7 +62,8 @@
   /* and that need a decision */                                               \
   X(DX_VERB_FAILURES, "failures", 2, false)                                    \
   X(DX_VERB_SENTENCE, "sentence", 0, true) /* for the user who printed */      \
-  /* CODE TEXT: the outcome, for the administrator; OK: extracted */           \
+  /* CODE TEXT: the outcome, for the administrator; OK: extracted. After */    \
+  /* `leave`: of a document that has failed; the others go on */               \
   X(DX_VERB_END, "end", 1, true)                                               \
   /* ok|FAILED NAME: a step of hello; a result may follow two blanks */        \
   X(DX_VERB_STEP, "step", 1, true)                                             \
@@ -113,18 +114,6 @@ enum dx_code dx_message_outcome(const struct dx_message *message,
 #define DX_HELLO_CLOCK "the clock of this computer is "
 #define DX_HELLO_NO_RESULTS "warning: results cannot be written"
 
-/* Who started docextractd: word, text; the last one: dx_docextractd_connect()
- */
-#define DX_STARTED(X)                                      \
-  X(DX_STARTED_SERVICE, "service", "running as a service") \
-  X(DX_STARTED_HAND, "hand", "running, started manually")  \
-  X(DX_STARTED_DEMAND, "demand", "running, started on demand")
-
-enum dx_started { DX_STARTED(DX_NAME_OF_ROW) DX_STARTED_COUNT };
-
-const char *dx_started_word(enum dx_started started);
-enum dx_started dx_started_by_word(const char *word);
-
 /* ---- notes ---- */
 
 /* Progress notes of the engine about a job; kind, word. */
@@ -137,8 +126,7 @@ enum dx_started dx_started_by_word(const char *word);
   X(DX_NOTE_UNEXPECTED, "unexpected") /* an invalid response; text */        \
   X(DX_NOTE_PAUSED, "paused")         /* rate limit of the service */        \
   X(DX_NOTE_TOKEN, "token") /* refused or not available; text; retried */    \
-  X(DX_NOTE_ADMIN, "admin") /* the configuration must be fixed; text; ends   \
-                               a print job, so only commands get it */       \
+  X(DX_NOTE_ADMIN, "admin") /* an administrator must act; text; retried */   \
   X(DX_NOTE_LOCAL, "local") /* a failure here; text; retried each minute */  \
   X(DX_NOTE_LOCAL_OVER, "local-over")
 
@@ -170,8 +158,6 @@ struct dx_channel {
   char in[DX_CHANNEL_LINE_BYTES];
   size_t in_len;
   struct dx_buf out; /* not sent yet */
-  /* From the greeting; only after dx_channel_open(). */
-  enum dx_started started;
 };
 /* An end with a nonblocking descriptor, which it then owns. */
 #define DX_CHANNEL_OF(descriptor) \

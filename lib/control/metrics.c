@@ -19,7 +19,6 @@
 #include "lib/base/history.h"
 #include "lib/base/policy.h"
 #include "lib/spool/counters.h"
-#include "lib/spool/transfer.h"
 
 /* Of one service. */
 struct tally {
@@ -27,8 +26,7 @@ struct tally {
   int64_t jobs[DX_ST_COUNT]; /* -1: finished jobs have no such state */
   int64_t undecided;         /* not counted in jobs */
   int64_t oldest_s;          /* age of the oldest unfinished job; 0: none */
-  int64_t unseen, hooks;
-  int64_t transfers[DX_TRANSFER_COUNT];
+  int64_t unseen, hooks, admin;
   int64_t is_up, results_free;
   struct dx_counts counts;
 };
@@ -83,6 +81,7 @@ static enum dx_code count_stored(void *ctx, enum dx_spool_part part,
     t->oldest_s = age_s;
   t->unseen += dx_job_is_unseen_failure(job);
   t->hooks += dx_job_awaits_hook(job);
+  t->admin += dx_job_needs_admin(job);
   dx_job_free(&job);
   return DX_OK;
 }
@@ -136,12 +135,6 @@ static enum dx_code count_spool(struct round *r, struct dx_err *err)
   return code;
 }
 
-static enum dx_code count_transfer(void *ctx, struct dx_transfer_job *job)
-{
-  tally_of(ctx, job->service)->transfers[job->status]++;
-  return DX_OK;
-}
-
 /* ---- printing ---- */
 
 #define OF(type, member) offsetof(struct type, member)
@@ -168,23 +161,18 @@ static const struct row {
 #undef X
         {OF_JOBS, "oldest_unfinished_seconds", OF(tally, oldest_s), "", "gauge",
          "Age of the oldest job in progress; 0 if there is none."},
+    {OF_JOBS, "needs_admin_jobs", OF(tally, admin), "", "gauge",
+     "Jobs that wait until the administrator has fixed something, such as a "
+     "key "
+     "or the configuration."},
     {OF_JOBS, "unseen_failures", OF(tally, unseen), "", "gauge",
      "Jobs that failed after their print jobs had ended, until they are "
      "acknowledged."},
     {OF_JOBS, "hook_pending_jobs", OF(tally, hooks), "", "gauge",
-     "Jobs for which OnResult has not succeeded yet."},
-#define TRANSFERS(name, word, type, help)                           \
-  {                                                                 \
-    OF_JOBS, "transfers", OF(tally, transfers[DX_TRANSFER_##name]), \
-        ",state=\"" word "\"", type, help                           \
-  }
-    TRANSFERS(STALLED, "stalled", "gauge",
-              "Print jobs that did not arrive completely, by state."),
-    TRANSFERS(INCOMPLETE, "incomplete", NULL, NULL),
-    TRANSFERS(LOST, "lost", NULL, NULL),
+     "Jobs for which OnResult has neither succeeded nor been acknowledged."},
     {OF_SERVICE, "service_up", OF(tally, is_up), "", "gauge",
      "0 after " TRIES
-     " consecutive failed calls, until a call succeeds; it does "
+     " consecutive failed or rejected calls, until a call succeeds; it does "
      "not change while nothing is sent."},
     {OF_SERVICE, "results_free_bytes", OF(tally, results_free), "", "gauge",
      "Free space of the results directory."},
@@ -286,14 +274,12 @@ enum dx_code dx_metrics_text(const struct dx_config *config,
     t->service = service->name;
     dx_counts_read(spool->history_dirfd, service->name, &t->counts);
     dx_pause_read(spool->history_dirfd, service->host, service->port, &pause);
-    t->is_up = pause.down_ms == 0;
+    t->is_up = pause.is_down == 0;
     t->results_free = free_bytes(fd);
     if (fd >= 0)
       (void)close(fd);
   }
   code = count_spool(&r, err);
-  if (code == DX_OK)
-    code = dx_transfers_each(spool->history_dirfd, count_transfer, &r, err);
   dx_buf_puts(text,
               "# HELP docextract_build_info The version of docextract.\n"
               "# TYPE docextract_build_info gauge\n"

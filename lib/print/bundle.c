@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -46,11 +47,22 @@ const char *dx_reason_text(enum dx_reason reason)
   return texts[reason];
 }
 
+void dx_entry_why(const struct dx_entry *entry, char text[DX_WHY_BYTES])
+{
+  bool is_known = entry->program[0] != '\0';
+
+  (void)snprintf(text, DX_WHY_BYTES, is_known ? "%s (made by %s)" : "%s",
+                 entry->reason_text[0] != '\0' ? entry->reason_text
+                                               : dx_reason_text(entry->reason),
+                 entry->program);
+}
+
 /* The mistake in an entry; NULL if there is none. */
 static const char *bundle_check(const struct dx_entry *entry)
 {
   if (!dx_utf8_is_plain(entry->type) || !dx_utf8_is_plain(entry->origin) ||
-      !dx_utf8_is_plain(entry->reason_text) || !dx_utf8_is_plain(entry->name) ||
+      !dx_utf8_is_plain(entry->reason_text) ||
+      !dx_utf8_is_plain(entry->program) || !dx_utf8_is_plain(entry->name) ||
       strchr(entry->name, '/') != NULL)
     return "a character that is not permitted";
   if (entry->kind == DX_KIND_MISSING)
@@ -92,6 +104,7 @@ enum dx_code dx_bundle_write(int out_fd, const struct dx_entry *entry,
   dx_json_open(&header, NULL, '{');
   dx_json_put_string(&header, "seal", entry->seal);
   dx_fields_put(&header, dx_entry_fields, entry);
+  dx_json_put_string(&header, "program", entry->program);
   dx_json_close(&header, '}');
   dx_buf_puts(&header.text, "\n");
   code = dx_buf_ok(&header.text)
@@ -162,9 +175,7 @@ static enum dx_code bundle_not_filtered(const struct dx_bundle_reader *reader,
                                         struct dx_err *err)
 {
   return dx_fail(err, DX_E_RAW, 0,
-                 "document %d did not come through the filter: print without "
-                 "'-o raw', to a queue with the driver 'Document Extraction "
-                 "Service'",
+                 "document %d did not come through todocextract",
                  reader->place);
 }
 
@@ -198,7 +209,7 @@ static enum dx_code bundle_read_header(const struct dx_bundle_reader *reader,
                                        struct dx_entry *ret_entry,
                                        struct dx_err *err)
 {
-  const char *seal, *wrong = "not a header";
+  const char *seal, *program, *wrong = "not a header";
   enum dx_code code = DX_OK;
   struct cJSON *json;
 
@@ -210,6 +221,9 @@ static enum dx_code bundle_read_header(const struct dx_bundle_reader *reader,
   json = dx_json_parse(line, strlen(line), NULL);
   if (json == NULL && errno == ENOMEM)
     return dx_fail_nomem(err);
+  program = dx_json_string(dx_json_get(json, "program"));
+  if (program != NULL) /* 1.0 has none */
+    dx_utf8_copy(ret_entry->program, sizeof(ret_entry->program), program);
   if (dx_fields_get(json, dx_entry_fields, ret_entry))
     wrong = bundle_check(ret_entry);
   seal = dx_json_string(dx_json_get(json, "seal"));

@@ -4,11 +4,11 @@
  *
  *   DOCEXTRACT-BUNDLE 1 {"seal":SEAL,...}
  *
- * is a line of at most 4096 bytes, with the members of dx_entry_fields, and the
- * seal: 32 hex digits. The `bytes` of the document follow it, and then the next
- * entry. Unknown members are ignored. A missing or invalid member, a longer
- * line, or content that is truncated or has a wrong checksum makes the rest
- * unusable: E_BUNDLE.
+ * is a line of at most 4096 bytes, with the members of dx_entry_fields, the
+ * program, and the seal: 32 hex digits. The `bytes` of the document follow it,
+ * and then the next entry. Unknown members are ignored. A missing or invalid
+ * member, a longer line, or content that is truncated or has a wrong checksum
+ * makes the rest unusable: E_BUNDLE.
  *
  * The seal lets the backend verify that a filter that cupsd started for this
  * job wrote an entry, and not the user who printed it: every user who may print
@@ -39,7 +39,8 @@
 #define DX_NAME_BYTES 256 /* a file name of at most 255 bytes, and NUL */
 #define DX_TYPE_BYTES 64
 #define DX_REASON_BYTES 256
-#define DX_SEAL_BYTES 33 /* 32 hex digits and NUL */
+#define DX_PROGRAM_BYTES 61 /* the name of a program, and NUL */
+#define DX_SEAL_BYTES 33    /* 32 hex digits and NUL */
 
 /*
  * word, sentence for the user who printed (lib/spool/sentence.h). The filter
@@ -48,14 +49,22 @@
  */
 #define DX_REASONS(X)                                                       \
   X(DX_REASON_NONE, "", "")                                                 \
-  X(DX_REASON_PASSWORD, "password", "it is password-protected")             \
+  X(DX_REASON_PASSWORD, "password",                                         \
+    "it is password-protected; open it with its password, and print it "    \
+    "from there")                                                           \
   X(DX_REASON_PROTECTED, "protected",                                       \
     "its author does not allow printing; ask for a copy that may be "       \
     "printed")                                                              \
   X(DX_REASON_DAMAGED, "damaged",                                           \
     "it is damaged or incomplete; ask for a new copy of it, or print it "   \
     "from the program that made it")                                        \
-  X(DX_REASON_EMPTY, "empty", "it is empty, or could not be converted")     \
+  X(DX_REASON_INCOMPLETE, "incomplete",                                     \
+    "it did not arrive completely; print it again")                         \
+  X(DX_REASON_POSTSCRIPT, "postscript",                                     \
+    "its PostScript could not be converted; print it as a PDF")             \
+  X(DX_REASON_EMPTY, "empty",                                               \
+    "it is empty, or could not be converted; open it, and print it from "   \
+    "there")                                                                \
   X(DX_REASON_NO_PAGES, "no-pages",                                         \
     "no pages are left; check which pages are selected")                    \
   X(DX_REASON_NOT_DRAWN, "not-drawn",                                       \
@@ -65,28 +74,41 @@
     "a part of it is stored in a way that is not known here; in a PDF "     \
     "viewer, print it to a new PDF, and print that")                        \
   X(DX_REASON_CHARACTERS, "characters",                                     \
-    "it has characters for which this computer has no font; print it as a " \
-    "PDF")                                                                  \
+    "it has characters for which this computer has no font; open it in a "  \
+    "program that shows them, and print it from there")                     \
+  X(DX_REASON_ENCODING, "encoding",                                         \
+    "the encoding of its text is unknown; select it with the option "       \
+    "TextEncoding, or print it as a PDF")                                   \
+  X(DX_REASON_CODES, "printer-codes",                                       \
+    "it has commands for a printer; print it as a PDF, or with a generic "  \
+    "text-only driver")                                                     \
   X(DX_REASON_TYPE, "type",                                                 \
-    "it is of a type that cannot be extracted; print it as a PDF")          \
+    "it is of a type that cannot be extracted; open it in a program that "  \
+    "shows it, and print it from there")                                    \
+  X(DX_REASON_RAW, "raw",                                                   \
+    "it was printed raw, without the driver of this printer; print it "     \
+    "without that setting, or ask the administrator")                       \
   X(DX_REASON_IMAGES, "images",                                             \
     "it has several images; print them one at a time, or as a PDF")         \
   X(DX_REASON_TOO_LARGE, "too-large",                                       \
-    "it is too large; print fewer pages at a time")                         \
+    "it is too large; print fewer pages at a time, or scan it at a lower "  \
+    "resolution")                                                           \
   X(DX_REASON_NO_SEPARATOR, "no-separator",                                 \
     "separator pages were selected, but this printer has none; print "      \
     "without them, or ask the administrator")                               \
   X(DX_REASON_OPTIONS, "options",                                           \
-    "an option of the print job cannot be used; check which pages are "     \
-    "selected, or ask the administrator")                                   \
+    "an option of the print job cannot be used; print it without that "     \
+    "option, or ask the administrator")                                     \
   X(DX_REASON_TOO_SLOW, "too-slow",                                         \
     "processing it took too long; print fewer pages at a time")             \
   X(DX_REASON_TOO_COMPLEX, "too-complex",                                   \
     "it is too complex to check; in a PDF viewer, print it to a new PDF, "  \
     "and print that")                                                       \
   X(DX_REASON_SANDBOX, "sandbox",                                           \
-    "this computer cannot open documents safely")                           \
-  X(DX_REASON_TROUBLE, "trouble", "this computer could not process it")
+    "this computer cannot open documents safely; contact an administrator") \
+  X(DX_REASON_TROUBLE, "trouble",                                           \
+    "this computer could not process it; print it again, or contact your "  \
+    "administrator")
 
 enum dx_reason { DX_REASONS(DX_NAME_OF_ROW) DX_REASON_COUNT };
 
@@ -112,15 +134,22 @@ struct dx_entry {
   char sha256[DX_SHA256_HEX_BYTES]; /* of the bytes; "" when length is 0 */
   enum dx_reason reason;
   char reason_text[DX_REASON_BYTES]; /* no patient data */
+  char program[DX_PROGRAM_BYTES];    /* of a refused document: what made it,
+                                        for the administrator; "": unknown */
   char seal[DX_SEAL_BYTES];          /* for the writer; "": no side channel */
 };
 
-/* The members of an entry, without the seal. */
+/* The members of an entry, without seal and program, which journals do not
+ * have. */
 extern const struct dx_field dx_entry_fields[];
 
 const char *dx_reason_word(enum dx_reason reason);
 const char *dx_reason_text(enum dx_reason reason);
 const char *dx_kind_word(enum dx_kind kind);
+
+/* Why an entry is refused, for the administrator. */
+#define DX_WHY_BYTES (DX_REASON_BYTES + DX_PROGRAM_BYTES + 16)
+void dx_entry_why(const struct dx_entry *entry, char text[DX_WHY_BYTES]);
 
 /*
  * Writes one entry: header, then entry->length bytes of content (NULL if length

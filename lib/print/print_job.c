@@ -37,6 +37,11 @@ bool dx_print_job_is_known(const struct dx_print_job *job)
          job->answer != DX_ANSWER_UNKNOWN;
 }
 
+bool dx_print_job_is_unusable(const struct dx_print_job *job)
+{
+  return job->has_state && (!dx_print_job_is_known(job) || job->documents == 0);
+}
+
 /* ---- requests ---- */
 
 /* Of a job (job-uri) or a queue (printer-uri), for these attributes. */
@@ -55,26 +60,63 @@ static ipp_t *new_request(ipp_op_t op, const char *name, const char *uri,
   return request;
 }
 
-static const char *const job_wanted[] = {"job-id",
-                                         "job-uuid",
-                                         "job-state",
-                                         "job-preserved",
-                                         "job-state-reasons",
-                                         "number-of-documents",
-                                         "job-sheets",
-                                         "job-printer-state-message",
-                                         "time-at-creation",
-                                         "job-printer-uri",
-                                         "job-printer-uri-actual"};
-#define JOB_WANTED (sizeof(job_wanted) / sizeof(job_wanted[0]))
+/*
+ * The attributes of a job, with their types. A print client may have written
+ * further ones of the same name: of number-of-documents and, when the job is
+ * over, of job-preserved, the first one is cupsd's own, and of id, state, and
+ * time the last one (doc/cups.md). cupsd takes the last job-uuid for the
+ * arguments of the backend, and sets the first one of the others.
+ */
+enum job_attribute {
+  JOB_ID,
+  JOB_STATE,
+  JOB_LISTED, /* number of those of a list of ids and states */
+  JOB_CREATED = JOB_LISTED,
+  JOB_UUID,
+  JOB_URI,
+  JOB_IDENTIFIED, /* number of those of a list of keys and queues */
+  JOB_PRESERVED = JOB_IDENTIFIED,
+  JOB_DOCUMENTS,
+  JOB_MESSAGE,
+  JOB_URI_ACTUAL,
+  JOB_ATTRIBUTES
+};
+
+static const struct {
+  const char *name;
+  ipp_tag_t type;
+  bool last_counts;
+} job_attributes[JOB_ATTRIBUTES] = {
+    [JOB_ID] = {"job-id", IPP_TAG_INTEGER, true},
+    [JOB_STATE] = {"job-state", IPP_TAG_ENUM, true},
+    [JOB_CREATED] = {"time-at-creation", IPP_TAG_INTEGER, true},
+    [JOB_UUID] = {"job-uuid", IPP_TAG_URI, true},
+    [JOB_PRESERVED] = {"job-preserved", IPP_TAG_BOOLEAN, false},
+    [JOB_DOCUMENTS] = {"number-of-documents", IPP_TAG_INTEGER, false},
+    [JOB_MESSAGE] = {"job-printer-state-message", IPP_TAG_TEXT, false},
+    [JOB_URI] = {"job-printer-uri", IPP_TAG_URI, false},
+    [JOB_URI_ACTUAL] = {"job-printer-uri-actual", IPP_TAG_URI, false},
+};
+
+/* For the first `count` of them. */
+static ipp_t *request_of_jobs(ipp_op_t op, const char *name, const char *uri,
+                              const char *user, size_t count)
+{
+  const char *wanted[JOB_ATTRIBUTES];
+  size_t i;
+
+  for (i = 0; i < count; i++)
+    wanted[i] = job_attributes[i].name;
+  return new_request(op, name, uri, user, wanted, count);
+}
 
 static ipp_t *request_job(const char *cups_id, const char *user)
 {
   char uri[128];
 
   (void)snprintf(uri, sizeof(uri), "ipp://localhost/jobs/%.20s", cups_id);
-  return new_request(IPP_OP_GET_JOB_ATTRIBUTES, "job-uri", uri, user,
-                     job_wanted, JOB_WANTED);
+  return request_of_jobs(IPP_OP_GET_JOB_ATTRIBUTES, "job-uri", uri, user,
+                         JOB_ATTRIBUTES);
 }
 
 static ipp_t *request_of_queue(ipp_op_t op, const char *queue, bool is_class,
@@ -116,8 +158,7 @@ static const char *const queue_wanted[] = {"printer-name",
                                            "printer-state",
                                            "printer-state-reasons",
                                            "printer-is-accepting-jobs",
-                                           "queued-job-count",
-                                           "multiple-operation-time-out"};
+                                           "queued-job-count"};
 #define QUEUE_WANTED (sizeof(queue_wanted) / sizeof(queue_wanted[0]))
 
 static ipp_t *request_queues(void)
@@ -135,16 +176,24 @@ bool dx_queues_request(const char *queue, struct dx_buf *bytes)
       bytes);
 }
 
-bool dx_print_jobs_request(bool all, int from, struct dx_buf *bytes)
+/* Of those that are not over, the first `count` attributes. */
+static ipp_t *request_jobs(size_t count)
 {
-  ipp_t *request =
-      new_request(IPP_OP_GET_JOBS, "printer-uri", "ipp://localhost/", NULL,
-                  job_wanted, JOB_WANTED);
+  ipp_t *request = request_of_jobs(IPP_OP_GET_JOBS, "printer-uri",
+                                   "ipp://localhost/", NULL, count);
 
   ippAddString(request, IPP_TAG_OPERATION, IPP_TAG_KEYWORD, "which-jobs", NULL,
-               all ? "all" : "not-completed");
-  ippAddInteger(request, IPP_TAG_OPERATION, IPP_TAG_INTEGER, "first-job-id",
-                from);
+               "not-completed");
+  return request;
+}
+
+bool dx_print_jobs_request(int index, int limit, struct dx_buf *bytes)
+{
+  ipp_t *request = request_jobs(JOB_LISTED);
+
+  ippAddInteger(request, IPP_TAG_OPERATION, IPP_TAG_INTEGER, "first-index",
+                index);
+  ippAddInteger(request, IPP_TAG_OPERATION, IPP_TAG_INTEGER, "limit", limit);
   return write_request(request, bytes);
 }
 
@@ -186,12 +235,46 @@ static bool print_job_is_ok(ipp_t *response)
          ippGetStatusCode(response) < IPP_STATUS_ERROR_BAD_REQUEST;
 }
 
+/* True if an attribute has this type, and one value. */
+static bool is_one(ipp_attribute_t *attribute, ipp_tag_t type)
+{
+  return ippGetValueTag(attribute) == type && ippGetCount(attribute) == 1;
+}
+
+#define TEXT_MAX_BYTES 1023 /* as libcups limits names, texts, and URIs */
+
+/* NULL if it is not reported. */
+static const char *text_of(ipp_attribute_t *attribute)
+{
+  const char *text =
+      attribute != NULL ? ippGetString(attribute, 0, NULL) : NULL;
+
+  return text != NULL && strlen(text) <= TEXT_MAX_BYTES ? text : NULL;
+}
+
+/* 0 if it is not reported. */
+static int number_of(ipp_attribute_t *attribute)
+{
+  int number = attribute != NULL ? ippGetInteger(attribute, 0) : 0;
+
+  return number > 0 ? number : 0;
+}
+
+static int state_of(ipp_attribute_t *attribute)
+{
+  int state = number_of(attribute);
+
+  return state >= IPP_JSTATE_PENDING && state <= IPP_JSTATE_COMPLETED ? state
+                                                                      : 0;
+}
+
 /* The last part of the path of a printer's URI, as cupsd names the queue. */
 static void name_of(ipp_attribute_t *uri, char name[DX_QUEUE_BYTES],
                     bool *ret_is_class)
 {
   char scheme[32], user[64], host[256], path[1024];
-  const char *text = ippGetString(uri, 0, NULL); /* NULL if uri is */
+  const char *text = text_of(uri);
+  const char *last;
   int port;
 
   name[0] = '\0';
@@ -199,76 +282,93 @@ static void name_of(ipp_attribute_t *uri, char name[DX_QUEUE_BYTES],
   if (text == NULL ||
       httpSeparateURI(HTTP_URI_CODING_ALL, text, scheme, sizeof(scheme), user,
                       sizeof(user), host, sizeof(host), &port, path,
-                      sizeof(path)) < HTTP_URI_STATUS_OK ||
-      strlen(strrchr(path, '/') + 1) >= DX_QUEUE_BYTES)
+                      sizeof(path)) < HTTP_URI_STATUS_OK)
     return;
-  (void)snprintf(name, DX_QUEUE_BYTES, "%s", strrchr(path, '/') + 1);
+  last = strrchr(path, '/'); /* "ipp:x" has none */
+  if (last == NULL || strlen(last + 1) >= DX_QUEUE_BYTES)
+    return;
+  (void)snprintf(name, DX_QUEUE_BYTES, "%s", last + 1);
   *ret_is_class = strncmp(path, "/classes/", 9) == 0;
 }
 
-/* A job that is incoming is held. If MultipleOperationTimeout has passed, cupsd
- * makes it pending, and changes the reason only when it prints the job. */
-static enum dx_print_phase phase_of(int state, bool is_incoming)
-{
-  if (is_incoming && state <= IPP_JSTATE_HELD)
-    return state == IPP_JSTATE_HELD ? DX_PRINT_INCOMING : DX_PRINT_TIMED_OUT;
-  return state <= IPP_JSTATE_HELD       ? DX_PRINT_WAITING
-         : state < IPP_JSTATE_CANCELED  ? DX_PRINT_ACTIVE
-         : state == IPP_JSTATE_CANCELED ? DX_PRINT_CANCELED
-                                        : DX_PRINT_ENDED;
-}
-
-/* Reads the attributes of one job, in any order; false at the end. */
+/* Finds the attributes of the next job; NULL: not reported. False at the end.
+ */
 static bool next_job(ipp_t *response, ipp_attribute_t **at,
-                     struct dx_print_job *job)
+                     ipp_attribute_t *found[JOB_ATTRIBUTES])
 {
-  ipp_attribute_t *a = *at, *actual = NULL;
-  bool is_preserved = false, is_incoming = false, has_end = false;
-  const char *text;
+  ipp_attribute_t *a = *at;
+  bool is_job;
+  size_t i;
 
-  memset(job, 0, sizeof(*job));
+  for (i = 0; i < JOB_ATTRIBUTES; i++)
+    found[i] = NULL;
   while (a != NULL && ippGetGroupTag(a) != IPP_TAG_JOB)
     a = ippNextAttribute(response);
+  is_job = a != NULL;
   for (; a != NULL && ippGetGroupTag(a) == IPP_TAG_JOB;
        a = ippNextAttribute(response)) {
     const char *name = ippGetName(a);
 
-    if (strcmp(name, "job-id") == 0)
-      job->id = ippGetInteger(a, 0);
-    else if (strcmp(name, "job-uuid") == 0)
-      job->uuid = ippGetString(a, 0, NULL);
-    else if (strcmp(name, "job-state") == 0)
-      job->state = ippGetInteger(a, 0);
-    else if (strcmp(name, "job-preserved") == 0)
-      is_preserved = ippGetBoolean(a, 0);
-    else if (strcmp(name, "job-state-reasons") == 0)
-      is_incoming = ippContainsString(a, "job-incoming");
-    else if (strcmp(name, "number-of-documents") == 0)
-      job->documents = ippGetInteger(a, 0);
-    else if (strcmp(name, "job-sheets") == 0) /* NULL: not two names */
-      has_end = (text = ippGetString(a, 1, NULL)) != NULL &&
-                strcmp(text, "none") != 0;
-    else if (strcmp(name, "job-printer-state-message") == 0)
-      /* cupsd's message, for any filter of the job */
-      job->filter_failed = (text = ippGetString(a, 0, NULL)) != NULL &&
-                           strcmp(text, "Filter failed") == 0;
-    else if (strcmp(name, "time-at-creation") == 0)
-      job->time_at_creation = ippGetInteger(a, 0);
-    else if (strcmp(name, "job-printer-uri") == 0)
-      name_of(a, job->queue, &job->is_class);
-    else if (strcmp(name, "job-printer-uri-actual") == 0)
-      actual = a;
+    for (i = 0; name != NULL && i < JOB_ATTRIBUTES; i++)
+      if (strcmp(name, job_attributes[i].name) == 0 &&
+          is_one(a, job_attributes[i].type) &&
+          (found[i] == NULL || job_attributes[i].last_counts))
+        found[i] = a;
   }
   *at = a;
+  return is_job;
+}
+
+/* The answer about a job of which cupsd sent attributes. */
+static enum dx_answer answer_of(int state, const char *its_uuid,
+                                int64_t created, const char *uuid)
+{
+  if (its_uuid == NULL || created == 0 || state == 0)
+    return DX_ANSWER_HIDDEN;
+  if (uuid == NULL || strcmp(its_uuid, uuid) != 0)
+    return DX_ANSWER_UNKNOWN; /* another job has this id */
+  switch (state) {
+  case IPP_JSTATE_PENDING:
+  case IPP_JSTATE_PROCESSING:
+    return DX_ANSWER_ACTIVE;
+  case IPP_JSTATE_HELD:
+  case IPP_JSTATE_STOPPED:
+    return DX_ANSWER_HELD;
+  case IPP_JSTATE_CANCELED:
+    return DX_ANSWER_CANCELED;
+  default:
+    return DX_ANSWER_OVER;
+  }
+}
+
+static void read_print_job(ipp_t *response, const char *uuid,
+                           struct dx_print_job *job)
+{
+  ipp_attribute_t *found[JOB_ATTRIBUTES];
+  ipp_attribute_t *at = ippFirstAttribute(response);
+  const char *text;
+  int state;
+
+  (void)next_job(response, &at, found);
+  state = state_of(found[JOB_STATE]);
+  job->has_state = state != 0;
+  job->time_at_creation = number_of(found[JOB_CREATED]);
+  job->answer =
+      answer_of(state, text_of(found[JOB_UUID]), job->time_at_creation, uuid);
+  if (!dx_print_job_is_known(job)) /* the rest may be about another job */
+    return;
+  job->may_run_again =
+      state < IPP_JSTATE_CANCELED ||
+      (found[JOB_PRESERVED] != NULL && ippGetBoolean(found[JOB_PRESERVED], 0));
+  job->documents = number_of(found[JOB_DOCUMENTS]);
+  /* cupsd's message, for any filter of the job */
+  text = text_of(found[JOB_MESSAGE]);
+  job->filter_failed = text != NULL && strcmp(text, "Filter failed") == 0;
+  name_of(found[JOB_URI], job->queue, &job->is_class);
   /* The member of the class that was chosen last. It stays when the job is
    * moved elsewhere, so it is used only with a class. */
-  if (job->is_class && actual != NULL)
-    name_of(actual, job->queue, &job->is_class);
-  job->phase = phase_of(job->state, is_incoming);
-  job->has_end_sheet =
-      has_end && job->phase != DX_PRINT_INCOMING && job->documents > 0;
-  job->may_run_again = job->state < IPP_JSTATE_CANCELED || is_preserved;
-  return job->id != 0;
+  if (job->is_class && found[JOB_URI_ACTUAL] != NULL)
+    name_of(found[JOB_URI_ACTUAL], job->queue, &job->is_class);
 }
 
 /* A response of NULL: cupsd did not answer. */
@@ -277,37 +377,17 @@ static void read_response(ipp_t *response, const char *uuid,
 {
   ipp_status_t status =
       response != NULL ? ippGetStatusCode(response) : IPP_STATUS_OK;
-  bool ok = print_job_is_ok(response);
-  ipp_attribute_t *at = ok ? ippFirstAttribute(response) : NULL;
-  struct dx_print_job job;
-  enum dx_answer answer;
 
-  (void)next_job(response, &at, &job);
-  if (status == IPP_STATUS_ERROR_NOT_FOUND)
-    answer = DX_ANSWER_UNKNOWN;
+  *ret_job =
+      (struct dx_print_job){.answer = DX_ANSWER_NONE, .may_run_again = true};
+  if (print_job_is_ok(response))
+    read_print_job(response, uuid, ret_job);
+  else if (status == IPP_STATUS_ERROR_NOT_FOUND)
+    ret_job->answer = DX_ANSWER_UNKNOWN;
   else if (status == IPP_STATUS_ERROR_FORBIDDEN ||
            status == IPP_STATUS_ERROR_NOT_AUTHENTICATED ||
            status == IPP_STATUS_ERROR_NOT_AUTHORIZED)
-    answer = DX_ANSWER_HIDDEN;
-  else if (!ok)
-    answer = DX_ANSWER_NONE;
-  else if (job.uuid == NULL || job.time_at_creation == 0 || job.state == 0)
-    answer = DX_ANSWER_HIDDEN;
-  else if (uuid == NULL || strcmp(job.uuid, uuid) != 0)
-    answer = DX_ANSWER_UNKNOWN; /* another job has this id */
-  else
-    answer =
-        job.state == IPP_JSTATE_PENDING || job.state == IPP_JSTATE_PROCESSING
-            ? DX_ANSWER_ACTIVE
-        : job.state == IPP_JSTATE_HELD || job.state == IPP_JSTATE_STOPPED
-            ? DX_ANSWER_HELD
-        : job.state == IPP_JSTATE_CANCELED ? DX_ANSWER_CANCELED
-                                           : DX_ANSWER_OVER;
-  job.answer = answer;
-  if (!dx_print_job_is_known(&job)) /* the rest is about another job */
-    job = (struct dx_print_job){.answer = answer};
-  job.uuid = NULL; /* of the response */
-  *ret_job = job;
+    ret_job->answer = DX_ANSWER_HIDDEN;
 }
 
 void dx_print_job_read(const char *bytes, size_t len, const char *uuid,
@@ -320,18 +400,16 @@ void dx_print_job_read(const char *bytes, size_t len, const char *uuid,
 }
 
 bool dx_print_jobs_read(const char *bytes, size_t len, dx_print_jobs_each *each,
-                        void *ctx, int *last_id)
+                        void *ctx, bool *ret_refused)
 {
   ipp_t *response = print_job_of_bytes(bytes, len);
   bool ok = print_job_is_ok(response);
   ipp_attribute_t *at = ok ? ippFirstAttribute(response) : NULL;
-  struct dx_print_job job;
+  ipp_attribute_t *found[JOB_ATTRIBUTES];
 
-  while (next_job(response, &at, &job)) {
-    if (job.id > *last_id)
-      *last_id = job.id;
-    each(ctx, &job);
-  }
+  *ret_refused = response != NULL && !ok;
+  while (next_job(response, &at, found))
+    each(ctx, number_of(found[JOB_ID]), state_of(found[JOB_STATE]));
   ippDelete(response);
   return ok;
 }
@@ -354,49 +432,64 @@ static void add_reasons(struct dx_queue *queue, ipp_attribute_t *attribute)
   }
 }
 
+/* One attribute. Administrators set them, and cupsd. */
+static void read_queue(struct dx_queue *queue, const char *name,
+                       ipp_attribute_t *a)
+{
+  const char *text;
+  int number;
+
+  if (strcmp(name, "printer-state-reasons") == 0) {
+    add_reasons(queue, a);
+    return;
+  }
+  if (ippGetCount(a) != 1)
+    return;
+  text = text_of(a);
+  number = number_of(a);
+  if (strcmp(name, "printer-name") == 0 && text != NULL)
+    (void)snprintf(queue->name, sizeof(queue->name), "%s", text);
+  else if (strcmp(name, "device-uri") == 0 && text != NULL)
+    (void)snprintf(queue->uri, sizeof(queue->uri), "%s", text);
+  else if (strcmp(name, "printer-state") == 0 && number >= IPP_PSTATE_IDLE &&
+           number <= IPP_PSTATE_STOPPED)
+    queue->state = ippEnumString(name, number);
+  else if (strcmp(name, "printer-is-accepting-jobs") == 0)
+    queue->is_accepting = ippGetBoolean(a, 0) != 0;
+  else if (strcmp(name, "queued-job-count") == 0)
+    queue->jobs = number;
+}
+
 /* Reads the attributes of each queue, in any order. */
-static void read_queues(ipp_t *response, dx_queues_each *each, void *ctx,
-                        int *ret_timeout_s)
+static void read_queues(ipp_t *response, dx_queues_each *each, void *ctx)
 {
   static const struct dx_queue none = {.state = "unknown"};
   struct dx_queue queue = none;
   ipp_attribute_t *a = ippFirstAttribute(response);
 
-  *ret_timeout_s = 0;
   for (; a != NULL; a = ippNextAttribute(response)) {
-    const char *name = ippGetName(a), *text = ippGetString(a, 0, NULL);
+    const char *name = ippGetName(a);
 
     if (ippGetGroupTag(a) != IPP_TAG_PRINTER) { /* between two queues */
       if (queue.uri[0] != '\0')
         each(ctx, &queue);
       queue = none;
-    } else if (strcmp(name, "multiple-operation-time-out") == 0)
-      *ret_timeout_s = ippGetInteger(a, 0);
-    else if (strcmp(name, "printer-name") == 0 && text != NULL)
-      (void)snprintf(queue.name, sizeof(queue.name), "%s", text);
-    else if (strcmp(name, "device-uri") == 0 && text != NULL)
-      (void)snprintf(queue.uri, sizeof(queue.uri), "%s", text);
-    else if (strcmp(name, "printer-state") == 0)
-      queue.state = ippEnumString(name, ippGetInteger(a, 0));
-    else if (strcmp(name, "printer-state-reasons") == 0)
-      add_reasons(&queue, a);
-    else if (strcmp(name, "printer-is-accepting-jobs") == 0)
-      queue.is_accepting = ippGetBoolean(a, 0) != 0;
-    else if (strcmp(name, "queued-job-count") == 0)
-      queue.jobs = ippGetInteger(a, 0);
+    } else if (name != NULL) {
+      read_queue(&queue, name, a);
+    }
   }
   if (queue.uri[0] != '\0')
     each(ctx, &queue);
 }
 
 bool dx_queues_read(const char *bytes, size_t len, dx_queues_each *each,
-                    void *ctx, int *ret_timeout_s)
+                    void *ctx)
 {
   ipp_t *response = print_job_of_bytes(bytes, len);
   bool ok = print_job_is_ok(response);
 
   if (ok)
-    read_queues(response, each, ctx, ret_timeout_s);
+    read_queues(response, each, ctx);
   ippDelete(response);
   return ok;
 }
@@ -472,13 +565,36 @@ bool dx_print_job_waits(const char *queue, bool is_class, int timeout_ms)
 bool dx_queues_ask(int timeout_ms, dx_queues_each *each, void *ctx)
 {
   ipp_t *response = ask(request_queues(), timeout_ms, NULL);
-  int timeout_s;
   bool ok = print_job_is_ok(response) ||
             (response != NULL && ippGetStatusCode(response) ==
                                      IPP_STATUS_ERROR_NOT_FOUND); /* no queue */
 
   if (ok)
-    read_queues(response, each, ctx, &timeout_s);
+    read_queues(response, each, ctx);
+  ippDelete(response);
+  return ok;
+}
+
+bool dx_print_jobs_ask(int timeout_ms, dx_print_jobs_listed *each, void *ctx)
+{
+  ipp_t *response = ask(request_jobs(JOB_IDENTIFIED), timeout_ms, NULL);
+  bool ok = print_job_is_ok(response);
+  ipp_attribute_t *at = ok ? ippFirstAttribute(response) : NULL;
+  ipp_attribute_t *found[JOB_ATTRIBUTES];
+
+  while (next_job(response, &at, found)) {
+    struct dx_listed_job job = {.id = number_of(found[JOB_ID]),
+                                .state = state_of(found[JOB_STATE]),
+                                .time_at_creation =
+                                    number_of(found[JOB_CREATED])};
+    const char *uuid = text_of(found[JOB_UUID]);
+    bool is_class;
+
+    if (uuid != NULL && strlen(uuid) < sizeof(job.uuid))
+      memcpy(job.uuid, uuid, strlen(uuid) + 1);
+    name_of(found[JOB_URI], job.queue, &is_class);
+    each(ctx, &job);
+  }
   ippDelete(response);
   return ok;
 }

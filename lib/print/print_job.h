@@ -1,6 +1,6 @@
 /*
  * print_job.h - queries to cupsd: the state of a print job (IPP
- * Get-Job-Attributes), other print jobs (Get-Jobs), the device URI of a queue
+ * Get-Job-Attributes), the ids of others (Get-Jobs), the device URI of a queue
  * (Get-Printer-Attributes); and the identity of a cupsd process.
  *
  * Job ids are reused, and a client may choose the job-uuid: only both of them
@@ -63,28 +63,18 @@ enum dx_answer dx_answer_by_word(const char *word);
 
 #define DX_QUEUE_BYTES 128 /* cupsd accepts names of up to 127 */
 
-enum dx_print_phase {
-  DX_PRINT_INCOMING,  /* documents are still to come */
-  DX_PRINT_TIMED_OUT, /* to be started without them */
-  DX_PRINT_WAITING,   /* pending or held */
-  DX_PRINT_ACTIVE,
-  DX_PRINT_CANCELED,
-  DX_PRINT_ENDED,  /* completed or aborted */
-  DX_PRINT_UNKNOWN /* not listed; never in a list */
-};
-
-/* A print job, as far as cupsd reports it. */
+/*
+ * A print job, as far as cupsd reports it. cupsd returns what print clients
+ * have written: an attribute counts only with its type, one value, and a
+ * bounded length. Otherwise it is not reported.
+ */
 struct dx_print_job {
-  enum dx_answer answer; /* not in a list */
-  int id;
-  const char *uuid; /* in a list, until `each` returns; NULL: hidden */
-  int state;        /* ipp_jstate_t; 0: hidden */
-  enum dx_print_phase phase;
+  enum dx_answer answer;
+  bool has_state;     /* cupsd reports a state of a job with this id */
   bool may_run_again; /* it is not over, or can be printed again; true if that
                          is hidden */
   bool filter_failed; /* in this run, for any document */
   int documents; /* that have arrived, job sheets included; 0: not reported */
-  bool has_end_sheet; /* the last one is the job sheet at the end */
   int64_t time_at_creation;
   char queue[DX_QUEUE_BYTES]; /* "": not reported. For a class, the member that
                                  got the job, if any */
@@ -93,6 +83,11 @@ struct dx_print_job {
 
 /* True if cupsd knows the job and its state. */
 bool dx_print_job_is_known(const struct dx_print_job *job);
+
+/* True if cupsd reports a state, but not what identifies the job, or how many
+ * documents it has: its client has written something else. For the job of a
+ * backend that cupsd is running. */
+bool dx_print_job_is_unusable(const struct dx_print_job *job);
 
 /*
  * Asks the cupsd of CUPS_SERVER, or the system's, as `user`, the owner of the
@@ -128,21 +123,38 @@ typedef void dx_queues_each(void *ctx, const struct dx_queue *queue);
 /* Asks for all queues, and waits. False if cupsd does not answer. */
 bool dx_queues_ask(int timeout_ms, dx_queues_each *each, void *ctx);
 
-/* One queue, or, with NULL, all. ret_timeout_s: MultipleOperationTimeout, 0 if
- * it is not reported. False if the response is not a list. */
+/* One queue, or, with NULL, all. False if the response is not a list. */
 bool dx_queues_request(const char *queue, struct dx_buf *bytes);
 bool dx_queues_read(const char *bytes, size_t len, dx_queues_each *each,
-                    void *ctx, int *ret_timeout_s);
+                    void *ctx);
 
-/* The print jobs of cupsd, from a job id on. Of all, cupsd lists at most 500 at
- * once, by id; those that are not over are sorted by priority. */
-bool dx_print_jobs_request(bool all, int from, struct dx_buf *bytes);
+/*
+ * A part of the list of print jobs that are not over: at most `limit`, from the
+ * `index`-th on, counted from 1. cupsd sorts them by priority, then by id, so
+ * that first-job-id would not divide the list into pages.
+ */
+bool dx_print_jobs_request(int index, int limit, struct dx_buf *bytes);
 
-/* Calls `each` for every job, and raises *last_id to the greatest id. False if
- * the response is not a whole list. */
-typedef void dx_print_jobs_each(void *ctx, const struct dx_print_job *job);
+/* Calls `each` for every job: id, 0 if it is not reported; state, an
+ * ipp_jstate_t, 0 if it is not reported. False if the response is not a whole
+ * list; *ret_refused: because cupsd refuses it. */
+typedef void dx_print_jobs_each(void *ctx, int id, int state);
 bool dx_print_jobs_read(const char *bytes, size_t len, dx_print_jobs_each *each,
-                        void *ctx, int *last_id);
+                        void *ctx, bool *ret_refused);
+
+/*
+ * Asks for all print jobs that are not over, and waits. A value that is not
+ * reported is "" or 0. False if cupsd does not answer.
+ */
+struct dx_listed_job {
+  int id;
+  int state; /* ipp_jstate_t */
+  int64_t time_at_creation;
+  char uuid[64];
+  char queue[DX_QUEUE_BYTES]; /* or class of queues */
+};
+typedef void dx_print_jobs_listed(void *ctx, const struct dx_listed_job *job);
+bool dx_print_jobs_ask(int timeout_ms, dx_print_jobs_listed *each, void *ctx);
 
 /* ---- which cupsd ---- */
 

@@ -4,6 +4,7 @@
  */
 #include "lib/spool/job.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +13,6 @@
 #include "lib/base/buf.h"
 #include "lib/base/clock.h"
 #include "lib/base/fs.h"
-#include "lib/base/log.h"
 #include "lib/base/utf8.h"
 
 struct dx_job *dx_job_new(void)
@@ -91,16 +91,15 @@ static void refuse_for(struct dx_submission *sub,
                        const struct dx_document *document)
 {
   const struct dx_entry *entry = &document->entry;
+  char why[DX_WHY_BYTES];
 
+  dx_entry_why(entry, why);
   if (entry->kind == DX_KIND_MISSING)
     dx_submission_end(sub, DX_EV_REFUSE, DX_E_MISSING,
-                      "it did not arrive: its type is unknown here, or "
-                      "printing was interrupted");
+                      "it did not arrive because printing was interrupted; "
+                      "print it again");
   else
-    dx_submission_end(sub, DX_EV_REFUSE, DX_E_DOCUMENT,
-                      entry->reason_text[0] != '\0'
-                          ? entry->reason_text
-                          : dx_reason_text(entry->reason));
+    dx_submission_end(sub, DX_EV_REFUSE, DX_E_DOCUMENT, why);
   sub->failed_at = 0; /* docextractd sets it, with the manifest */
 }
 
@@ -257,11 +256,12 @@ static void enter(struct dx_submission *sub, enum dx_state from)
   int64_t now = dx_wall_ms();
   size_t i;
 
+  if (dx_state_is_final(sub->state) || was_final) /* it was about the past */
+    sub->problem = (struct dx_problem){.code = DX_OK};
   sub->verify =
       was_final && !dx_state_is_final(sub->state) && sub->state != DX_ST_STORED;
   sub->failed_at = 0;
   if (sub->state == DX_ST_STORED || sub->verify) { /* a retry */
-    sub->put_again = false;
     sub->complete_at = 0;
     sub->extracted_at = 0;
     sub->code = DX_OK;
@@ -311,6 +311,44 @@ static void enter(struct dx_submission *sub, enum dx_state from)
   }
 }
 
+/* ---- lines of the log ---- */
+
+/* number: of a submission; 0: none. */
+static void log_about(enum dx_log_level level, const struct dx_job *job,
+                      const char *section, size_t number, const char *format,
+                      va_list args)
+{
+  char text[DX_LOG_LINE_BYTES], submission[40] = "";
+
+  (void)vsnprintf(text, sizeof(text), format, args);
+  if (number > 0)
+    (void)snprintf(submission, sizeof(submission), ", submission %zu", number);
+  dx_log(level, "job %s%s%s%s%s: %s", job->key,
+         section != NULL ? ", service '" : "", section != NULL ? section : "",
+         section != NULL ? "'" : "", submission, text);
+}
+
+void dx_job_log(enum dx_log_level level, const struct dx_job *job,
+                const char *format, ...)
+{
+  va_list args;
+
+  va_start(args, format);
+  log_about(level, job, job->service, 0, format, args);
+  va_end(args);
+}
+
+void dx_submission_log(enum dx_log_level level, const struct dx_submission *sub,
+                       const char *format, ...)
+{
+  va_list args;
+
+  va_start(args, format);
+  log_about(level, sub->job, dx_submission_section(sub), sub->number, format,
+            args);
+  va_end(args);
+}
+
 enum dx_code dx_submission_apply(struct dx_submission *sub, enum dx_event event,
                                  struct dx_err *err)
 {
@@ -319,13 +357,13 @@ enum dx_code dx_submission_apply(struct dx_submission *sub, enum dx_event event,
   enum dx_code code = dx_state_next(from, event, &to, err);
 
   if (code != DX_OK) {
-    dx_log(DX_LOG_ERROR, "submission %zu: %s is not possible in state %s",
-           sub->number, dx_event_word(event), dx_state_word(from));
+    dx_submission_log(DX_LOG_ERROR, sub, "%s is not possible in state %s",
+                      dx_event_word(event), dx_state_word(from));
     return code;
   }
   if (from != to || event == DX_EV_RETRY) {
-    dx_log(DX_LOG_DEBUG, "submission %zu: %s, %s -> %s", sub->number,
-           dx_event_word(event), dx_state_word(from), dx_state_word(to));
+    dx_submission_log(DX_LOG_DEBUG, sub, "%s, %s -> %s", dx_event_word(event),
+                      dx_state_word(from), dx_state_word(to));
     sub->state = to;
     enter(sub, from);
     if (!dx_state_is_final(to))
@@ -335,6 +373,7 @@ enum dx_code dx_submission_apply(struct dx_submission *sub, enum dx_event event,
     if (event == DX_EV_RETRY || event == DX_EV_VERIFY) { /* by a user */
       sub->lost_creates = 0;
       sub->start_overs = 0;
+      sub->failing_since = 0;
       sub->reregistrations = 0;
     }
     /* The service will report these again: a resumed job whose upload may have
@@ -352,6 +391,35 @@ void dx_submission_call_hook(struct dx_submission *sub)
 {
   sub->hook_ms = dx_wall_ms();
   sub->job->dirty = true;
+}
+
+void dx_submission_end_hook(struct dx_submission *sub)
+{
+  char name[DX_FILE_NAME_BYTES];
+
+  sub->hook_ms = 0;
+  dx_submission_set_problem(sub, DX_OK, "", 0);
+  sub->job->dirty = true;
+  dx_hook_file(sub, name);
+  if (dx_fs_remove(sub->job->dirfd, name, NULL) != DX_OK)
+    dx_log(DX_LOG_DEBUG, "cannot remove '%s'", name); /* it is tried again */
+}
+
+bool dx_job_acknowledge_hooks(struct dx_job *job)
+{
+  bool any = false;
+  size_t i;
+
+  for (i = 0; i < job->submission_count; i++) {
+    struct dx_submission *sub = &job->submissions[i];
+
+    if (sub->hook_ms == 0 || !dx_state_is_final(sub->state) ||
+        sub->problem.text[0] == '\0')
+      continue;
+    dx_submission_end_hook(sub);
+    any = true;
+  }
+  return any;
 }
 
 bool dx_submission_is_put(const struct dx_submission *sub)
@@ -400,16 +468,39 @@ void dx_submission_end(struct dx_submission *sub, enum dx_event event,
   dx_utf8_copy(sub->reason, sizeof(sub->reason), reason);
 }
 
-void dx_job_end(struct dx_job *job, enum dx_event event)
+static void end_unless_settled(struct dx_submission *sub, enum dx_event event)
 {
   bool cancels = event == DX_EV_CANCEL;
+
+  if (!dx_state_is_settled(sub->state))
+    dx_submission_end(sub, event, cancels ? DX_E_CANCELED : DX_E_OVERDUE,
+                      cancels ? "canceled"
+                              : "it was not finished within KeepUnfinished");
+}
+
+void dx_job_end(struct dx_job *job, enum dx_event event)
+{
   size_t i;
 
   for (i = 0; i < job->submission_count; i++)
-    if (!dx_state_is_settled(job->submissions[i].state))
-      dx_submission_end(
-          &job->submissions[i], event, cancels ? DX_E_CANCELED : DX_E_OVERDUE,
-          cancels ? "canceled" : "it was not finished within KeepUnfinished");
+    end_unless_settled(&job->submissions[i], event);
+  job->is_copy = false;
+}
+
+void dx_job_cancel_unsent(struct dx_job *job,
+                          const struct dx_submission *asking)
+{
+  size_t i, k;
+
+  for (i = 0; i < job->submission_count; i++) {
+    struct dx_submission *sub = &job->submissions[i];
+    bool is_put = true; /* every file, because the source waits for all */
+
+    for (k = 0; k < sub->file_count; k++)
+      is_put = is_put && sub->files[k].put != DX_PUT_NONE;
+    if (sub == asking || !dx_permission_keeps(sub->state, is_put))
+      end_unless_settled(sub, DX_EV_CANCEL);
+  }
 }
 
 /* True if there was a text. */
@@ -429,13 +520,15 @@ bool dx_job_clean(struct dx_job *job)
   dx_text_release(&job->user);
   dx_text_release(&job->title);
   dx_text_release(&job->host);
-  changed |= clear(job->message);
+  changed |= clear(job->problem.text);
   for (i = 0; i < job->document_count; i++) {
     changed |= clear(job->documents[i].entry.name);
     changed |= clear(job->documents[i].entry.reason_text);
   }
-  for (i = 0; i < job->submission_count; i++)
+  for (i = 0; i < job->submission_count; i++) {
     changed |= clear(job->submissions[i].reason);
+    changed |= clear(job->submissions[i].problem.text);
+  }
   job->dirty |= changed;
   return changed;
 }
@@ -482,16 +575,103 @@ enum dx_code dx_job_set_service(struct dx_job *job, const char *service,
   return set_texts(texts, values, 2, err);
 }
 
-void dx_job_set_message(struct dx_job *job, enum dx_code code,
-                        const char *message, int64_t retry_at)
+/* ---- problems ---- */
+
+/* True if it changes. A problem that is replaced by another one, such as the
+ * next failure of the same call, began with the first one. */
+static bool set_problem(struct dx_problem *problem, enum dx_code code,
+                        const char *text, int64_t retry_at)
 {
-  if (job->message_code == code && strcmp(job->message, message) == 0 &&
-      job->retry_at == retry_at)
-    return;
-  job->message_code = code;
-  dx_utf8_copy(job->message, sizeof(job->message), message);
-  job->retry_at = retry_at;
-  job->behind = true;
+  bool had_one = problem->text[0] != '\0';
+
+  if (problem->code == code && strcmp(problem->text, text) == 0 &&
+      problem->retry_at == retry_at)
+    return false;
+  if (text[0] == '\0')
+    problem->since_at = 0;
+  else if (!had_one)
+    problem->since_at = dx_wall_ms();
+  problem->code = code;
+  dx_utf8_copy(problem->text, sizeof(problem->text), text);
+  problem->retry_at = retry_at;
+  problem->is_of_storage = false;
+  return true;
+}
+
+void dx_job_set_problem(struct dx_job *job, enum dx_code code, const char *text,
+                        int64_t retry_at)
+{
+  if (set_problem(&job->problem, code, text, retry_at))
+    job->behind = true;
+}
+
+void dx_submission_set_problem(struct dx_submission *sub, enum dx_code code,
+                               const char *text, int64_t retry_at)
+{
+  if (set_problem(&sub->problem, code, text, retry_at))
+    sub->job->behind = true;
+}
+
+bool dx_problem_needs_admin(const struct dx_problem *problem)
+{
+  enum dx_class cls = dx_class_of(problem->code);
+
+  return cls == DX_CL_CONFIG || cls == DX_CL_TOKEN ||
+         (problem->code == DX_E_GONE && !problem->is_of_storage);
+}
+
+bool dx_job_is_kept_waiting(const struct dx_job *job)
+{
+  size_t i;
+
+  for (i = 0; i < job->submission_count; i++) {
+    const struct dx_problem *problem = &job->submissions[i].problem;
+    enum dx_class cls = dx_class_of(problem->code);
+
+    if (cls == DX_CL_TRANSIENT || cls == DX_CL_RATE || cls == DX_CL_GONE ||
+        dx_problem_needs_admin(problem))
+      return true;
+  }
+  return false;
+}
+
+/* Something of a copy could be sent. What the service has is only fetched. */
+static bool is_undecided_copy(const struct dx_job *job)
+{
+  return job->is_copy &&
+         (dx_job_is_here(job) || dx_job_count(job, DX_ST_FAILED) > 0);
+}
+
+const struct dx_problem *dx_job_problem(const struct dx_job *job)
+{
+  static const struct dx_problem of_copy = {
+      .text = "it was restored from a backup, or copied, and may have been "
+              "sent since; nothing more is sent until a decision is made",
+      .code = DX_E_JOB};
+  const struct dx_problem *best = &job->problem;
+  bool is_final = dx_job_is_final(job);
+  size_t i;
+
+  if (is_undecided_copy(job))
+    return &of_copy;
+  if (best->text[0] != '\0')
+    return best;
+  for (i = 0; i < job->submission_count; i++) {
+    const struct dx_problem *problem = &job->submissions[i].problem;
+    bool is_worse =
+        dx_problem_needs_admin(problem) && !dx_problem_needs_admin(best);
+    bool is_milder =
+        !dx_problem_needs_admin(problem) && dx_problem_needs_admin(best);
+
+    /* OnResult is run when all have ended. */
+    if (dx_state_is_final(job->submissions[i].state) && !is_final)
+      continue;
+    if (problem->text[0] != '\0' && !is_milder &&
+        (is_worse || best->text[0] == '\0' ||
+         problem->since_at > best->since_at))
+      best = problem;
+  }
+  return best;
 }
 
 enum dx_code dx_submission_set_cases(struct dx_submission *sub,
@@ -539,6 +719,12 @@ void dx_result_file(const struct dx_submission *sub, size_t index,
                  sub->number, index + 1);
 }
 
+void dx_hook_file(const struct dx_submission *sub,
+                  char name[DX_FILE_NAME_BYTES])
+{
+  (void)snprintf(name, DX_FILE_NAME_BYTES, "on-result-%04zu", sub->number);
+}
+
 enum dx_code dx_job_delete_documents(struct dx_job *job, struct dx_err *err)
 {
   enum dx_code code = DX_OK;
@@ -548,6 +734,9 @@ enum dx_code dx_job_delete_documents(struct dx_job *job, struct dx_err *err)
   for (i = 0; i < job->submission_count; i++) {
     struct dx_submission *sub = &job->submissions[i];
 
+    dx_hook_file(sub, name);
+    if (code == DX_OK && sub->hook_ms == 0)
+      code = dx_fs_remove(job->dirfd, name, err);
     if (!dx_state_is_settled(sub->state))
       continue;
     for (k = 0; code == DX_OK && k < sub->file_count; k++) {
@@ -564,6 +753,11 @@ enum dx_code dx_job_delete_documents(struct dx_job *job, struct dx_err *err)
 }
 
 /* ---- outcome ---- */
+
+bool dx_job_needs_admin(const struct dx_job *job)
+{
+  return !dx_job_is_final(job) && dx_problem_needs_admin(dx_job_problem(job));
+}
 
 bool dx_job_awaits_hook(const struct dx_job *job)
 {
@@ -630,12 +824,23 @@ bool dx_job_is_here(const struct dx_job *job)
 
 const struct dx_submission *dx_job_first_missing(const struct dx_job *job)
 {
+  const struct dx_submission *in_progress = NULL;
   size_t i;
 
-  for (i = 0; i < job->submission_count; i++)
-    if (job->submissions[i].state != DX_ST_EXTRACTED)
-      return &job->submissions[i];
-  return NULL;
+  for (i = 0; i < job->submission_count; i++) {
+    const struct dx_submission *sub = &job->submissions[i];
+
+    if (dx_state_is_final(sub->state) && sub->state != DX_ST_EXTRACTED)
+      return sub;
+    if (sub->state != DX_ST_EXTRACTED && in_progress == NULL)
+      in_progress = sub;
+  }
+  return in_progress;
+}
+
+bool dx_job_has_failed(const struct dx_job *job)
+{
+  return dx_job_count(job, DX_ST_FAILED) + dx_job_count(job, DX_ST_REFUSED) > 0;
 }
 
 enum dx_code dx_job_outcome(const struct dx_job *job, struct dx_err *err)
@@ -685,7 +890,8 @@ bool dx_job_is_unseen_failure(const struct dx_job *job)
 
 bool dx_job_is_undecided(const struct dx_job *job)
 {
-  return job->print.undecided && !dx_job_is_final(job);
+  return is_undecided_copy(job) ||
+         (job->print.undecided && !dx_job_is_final(job));
 }
 
 const char *dx_job_status(const struct dx_job *job)

@@ -23,6 +23,8 @@
 #include <stdint.h>
 
 #include "lib/base/fields.h"
+#include "lib/base/fs.h"
+#include "lib/base/log.h"
 #include "lib/print/bundle.h"
 #include "lib/spool/permission.h"
 #include "lib/spool/state.h"
@@ -62,7 +64,6 @@ struct dx_polled {
   int64_t due_ms;     /* monotonic: no call before then */
   int64_t wait_ms;    /* the last wait of the schedule */
   int64_t not_yet_ms; /* age at the last "not yet" */
-  int absent;         /* consecutive GETs that did not find it */
   int unexpected;     /* consecutive E_UNEXPECTED responses */
 };
 
@@ -71,8 +72,25 @@ struct dx_case {
   enum dx_case_state state;
   int64_t bytes;
   char sha256[DX_SHA256_HEX_BYTES];
-  bool is_empty;           /* the service found nothing in it */
+  bool is_empty; /* the service found nothing in it */
+  bool unsaved;  /* stored since dx_job_save(): its digest can be lost */
   struct dx_polled polled; /* the engine's; not in the journal */
+};
+
+/* A result whose digest can be lost is not delivered: it would be fetched
+ * again, and its bytes may differ then (debug_info). */
+static inline bool dx_case_can_be_delivered(const struct dx_case *c)
+{
+  return c->state == DX_CASE_STORED && !c->unsaved;
+}
+
+/* Why something waits, for the administrator, and for dx_job_reword(). */
+struct dx_problem {
+  char text[DX_ERR_TEXT_BYTES]; /* "": there is none */
+  enum dx_code code;            /* DX_OK: not for the user who printed */
+  int64_t since_at;             /* wall ms: since when */
+  int64_t retry_at;             /* wall ms: next try of docextractd; 0: none */
+  bool is_of_storage;           /* an upload failed */
 };
 
 struct dx_job;
@@ -95,11 +113,12 @@ struct dx_submission {
   int64_t url_until_ms; /* wall clock: when the signed URLs expire */
   bool registering;     /* a POST may be on its way */
   int64_t lost_creates, start_overs, reregistrations;
-  bool put_again;    /* the one repeated upload was made */
+  int64_t failing_since; /* wall ms: its first failed source, since it was
+                            extracted or retried; 0: none */
   bool verify;       /* failed after an upload, retried: its source is polled
                       first */
   enum dx_code code; /* why it failed or was refused; DX_OK otherwise */
-  char reason[DX_REASON_BYTES];
+  char reason[DX_WHY_BYTES];
   /* Wall ms; 0: not yet. extracted_at: when the last result was stored;
    * delivered_at: when it was extracted, with results and manifest in place;
    * failed_at: also for refused, canceled, or expired; in a receipt 0, until
@@ -108,6 +127,7 @@ struct dx_submission {
       failed_at;
   int64_t hook_ms; /* wall ms: since when OnResult has been pending for its
                       manifest; 0: it is not */
+  struct dx_problem problem; /* if it is final, that of OnResult */
   /* Not in the journal. */
   bool overdue; /* longer than ProcessingLimit */
 };
@@ -130,25 +150,27 @@ struct dx_job {
   int64_t received_at; /* wall ms */
   bool together;
   bool seen; /* its failure, after the print job had ended, is acknowledged */
+  bool is_copy; /* its journal was restored or copied, and may be older than
+                   what was sent; until the administrator decides */
+  char file_id[DX_FILE_ID_BYTES]; /* of the journal, when it was written */
   struct dx_document *documents;
   size_t document_count;
   struct dx_submission *submissions;
   size_t submission_count;
-  char path[DX_JOB_PATH_BYTES];    /* below SpoolDir: "jobs/KEY" */
-  int dirfd;                       /* its directory; -1: none */
-  bool dirty;                      /* the journal is older than the memory */
-  bool behind;                     /* the same, for data that need not be
-                                      durable */
-  char message[DX_ERR_TEXT_BYTES]; /* why it waits, for the administrator; "" if
-                                    nothing is wrong */
-  enum dx_code message_code;       /* its code, for dx_job_reword(); DX_OK: not
-                                      for the user who printed */
-  int64_t retry_at; /* wall ms: next try of docextractd; 0: none, or nothing is
-                       wrong */
+  char path[DX_JOB_PATH_BYTES]; /* below SpoolDir: "jobs/KEY" */
+  int dirfd;                    /* its directory; -1: none */
+  bool dirty;                   /* the journal is older than the memory */
+  bool behind;                  /* the same, for data that need not be
+                                   durable */
+  bool unsaved;                 /* some of its cases are */
+  size_t journal_bytes;         /* its size when it was written last */
+  struct dx_problem problem;    /* of the job as a whole, not of one of its
+                                   submissions: see dx_job_problem() */
   /* Not in the journal. */
   int64_t told_end_at;    /* the end that watching clients were told, since the
                              job was loaded */
   bool has_hook;          /* its service has OnResult */
+  bool attended;          /* a client waits for its end */
   struct dx_err halt;     /* not DX_OK: this process has halted the job */
   bool ended;             /* its end was reported: only OnResult is pending */
   struct dx_drive *drive; /* the engine's, while it drives the job */
@@ -164,6 +186,14 @@ bool dx_is_receipt_name(const char *text);
 bool dx_key_of(struct dx_buf *text, char key[DX_KEY_BYTES]);
 /* Whether a receipt has this key; `key` may also be the name of a receipt. */
 bool dx_is_receipt_of(const char *name, const char *key);
+
+/* Log a line about a job, or about a submission. It names the job and its
+ * section: "job KEY, service 'NAME'[, submission N]: ...". */
+void dx_job_log(enum dx_log_level level, const struct dx_job *job,
+                const char *format, ...) __attribute__((format(printf, 3, 4)));
+void dx_submission_log(enum dx_log_level level, const struct dx_submission *sub,
+                       const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 
 /* An empty job with no directory; NULL when out of memory. */
 struct dx_job *dx_job_new(void);
@@ -226,6 +256,11 @@ enum dx_code dx_submission_retry(struct dx_submission *sub,
 
 /* Marks OnResult as pending for it (doc/policy.md, "Results"). */
 void dx_submission_call_hook(struct dx_submission *sub);
+/* OnResult is not run (again) for it; removes dx_hook_file(). */
+void dx_submission_end_hook(struct dx_submission *sub);
+/* The same for all submissions for which OnResult has failed: an administrator
+ * has acknowledged that. False if there are none. */
+bool dx_job_acknowledge_hooks(struct dx_job *job);
 
 /* Ends a submission with FAIL or REFUSE and a reason; reason is copied. */
 void dx_submission_end(struct dx_submission *sub, enum dx_event event,
@@ -235,6 +270,13 @@ void dx_submission_end(struct dx_submission *sub, enum dx_event event,
  * EXPIRE, after KeepUnfinished. The service keeps its data; nothing more is
  * fetched. */
 void dx_job_end(struct dx_job *job, enum dx_event event);
+
+/* Cancels what was not sent, failed submissions included, because the held
+ * print job was canceled. What may have arrived at its source goes on. asking:
+ * the submission that was to be sent now, and is canceled in any case; NULL:
+ * none. */
+void dx_job_cancel_unsent(struct dx_job *job,
+                          const struct dx_submission *asking);
 
 /* Removes personal data from a finished job: names, titles, texts. Its outcome
  * and the checksums of its documents remain. False if it contained none. */
@@ -252,12 +294,23 @@ enum dx_code dx_job_set_service(struct dx_job *job, const char *service,
                                 const char *base_url,
                                 struct dx_err *err) DX_MUST_USE;
 
-/* Sets why the job waits, and when it is retried (wall ms; 0: not
- * automatically); message is copied, DX_OK and "" clear it. If an upload has
- * failed, the message begins with DX_STORAGE_PREFIX. */
-#define DX_STORAGE_PREFIX "upload: "
-void dx_job_set_message(struct dx_job *job, enum dx_code code,
-                        const char *message, int64_t retry_at);
+/* Sets why the job as a whole, or one submission, waits, and when that is
+ * retried (wall ms; 0: not automatically); text is copied, DX_OK and "" clear
+ * it. */
+void dx_job_set_problem(struct dx_job *job, enum dx_code code, const char *text,
+                        int64_t retry_at);
+void dx_submission_set_problem(struct dx_submission *sub, enum dx_code code,
+                               const char *text, int64_t retry_at);
+
+/* Why the job waits: the problem of the job as a whole; else that of a
+ * submission, first of all one that an administrator must solve, then the one
+ * that began last. Its text is "" if there is none. Never NULL. */
+const struct dx_problem *dx_job_problem(const struct dx_job *job);
+/* True if the service, or an administrator, keeps a submission waiting: nothing
+ * that its user could do, so it does not expire. */
+bool dx_job_is_kept_waiting(const struct dx_job *job);
+/* True if an administrator must solve it: it has not only to be waited for. */
+bool dx_problem_needs_admin(const struct dx_problem *problem);
 
 /* Sets the cases of a source; ids are copied. A delivered case stays delivered.
  */
@@ -265,7 +318,7 @@ enum dx_code dx_submission_set_cases(struct dx_submission *sub,
                                      char *const *ids, size_t count,
                                      struct dx_err *err) DX_MUST_USE;
 
-/* Writes the journal; on success the job is not dirty, nor behind. */
+/* Writes the journal; on success the job is not dirty, behind, or unsaved. */
 enum dx_code dx_job_save(struct dx_job *job, struct dx_err *err) DX_MUST_USE;
 /* The same without the fsync of the directory: other processes see the new
  * journal, but a power failure may bring back the old one. For data that the
@@ -276,7 +329,9 @@ enum dx_code dx_job_publish(struct dx_job *job, struct dx_err *err) DX_MUST_USE;
 extern const struct dx_field dx_job_fields[], dx_submission_fields[];
 
 /* Reads job.json from job->dirfd into an empty job. ATTENDS becomes BROKEN,
- * because that backend may have exited. */
+ * because that backend may have exited. If the file is a copy, and the job is
+ * not finished, is_copy is set, and the job is dirty: once it is saved, it is
+ * known as a copy for good. */
 enum dx_code dx_job_load(struct dx_job *job, struct dx_err *err) DX_MUST_USE;
 
 /* The journal as JSON, without a file. dx_job_read_json(): into an empty job;
@@ -294,9 +349,15 @@ void dx_document_file(size_t index, char name[DX_FILE_NAME_BYTES]);
 void dx_result_file(const struct dx_submission *sub, size_t index,
                     char name[DX_FILE_NAME_BYTES]);
 
+/* The file name of the end of what a failed OnResult has written to its
+ * standard error: in a file, because it may contain patient data. */
+void dx_hook_file(const struct dx_submission *sub,
+                  char name[DX_FILE_NAME_BYTES]);
+
 /*
- * Removes the documents and stored results of settled submissions. All others
- * stay, because CUPS may no longer have them.
+ * Removes the documents and stored results of settled submissions, and the
+ * output of an OnResult that is not pending. All others stay, because CUPS may
+ * no longer have them.
  */
 enum dx_code dx_job_delete_documents(struct dx_job *job,
                                      struct dx_err *err) DX_MUST_USE;
@@ -308,6 +369,10 @@ bool dx_job_is_finished(const struct dx_job *job);
 /* True if OnResult is pending for a submission. */
 bool dx_job_awaits_hook(const struct dx_job *job);
 
+/* True if the job waits until an administrator has fixed something, such as a
+ * key or the configuration. */
+bool dx_job_needs_admin(const struct dx_job *job);
+
 /* True if every submission is final: nothing more happens automatically. */
 bool dx_job_is_final(const struct dx_job *job);
 
@@ -317,8 +382,12 @@ int64_t dx_job_ended_at(const struct dx_job *job);
 /* True if not all its documents have been uploaded. */
 bool dx_job_is_here(const struct dx_job *job);
 
-/* The first submission that was not extracted; NULL if all were. */
+/* The first submission that was not extracted; of those, one that has ended
+ * comes before those in progress. NULL if all were extracted. */
 const struct dx_submission *dx_job_first_missing(const struct dx_job *job);
+
+/* True if a submission has failed or was refused: a user must act. */
+bool dx_job_has_failed(const struct dx_job *job);
 
 /*
  * The outcome of the job: DX_OK if every document was extracted, else the code
@@ -335,7 +404,8 @@ enum dx_state dx_job_state(const struct dx_job *job);
  * and the job failed later (doc/policy.md, "Print jobs"). */
 bool dx_job_is_unseen_failure(const struct dx_job *job);
 
-/* True if the administrator must decide before anything more is sent. */
+/* True if the administrator must decide before anything more is sent: because
+ * of its print job, or of a copy that has something left to send. */
 bool dx_job_is_undecided(const struct dx_job *job);
 
 /* The status to show to users: the word of its state, or DX_STATUS_UNDECIDED.

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <stddef.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "lib/base/buf.h"
 #include "lib/base/fs.h"
@@ -13,7 +14,7 @@
 #include "lib/spool/job.h"
 
 #define JOURNAL_NAME "job.json"
-#define JOURNAL_SCHEMA 1
+#define JOURNAL_SCHEMA 2 /* 1: 1.0, without DX_BACKEND_HELD */
 
 /* ---- the fields ---- */
 
@@ -50,7 +51,8 @@ const struct dx_field dx_submission_fields[] = {
     DX_FIELD(dx_submission, COUNT, "lost_creates", lost_creates),
     DX_FIELD(dx_submission, COUNT, "start_overs", start_overs),
     DX_FIELD(dx_submission, COUNT, "reregistrations", reregistrations),
-    DX_FIELD(dx_submission, FLAG, "put_again", put_again),
+    DX_FIELD(dx_submission, TIME, "failing_since", failing_since,
+             .is_added = true),
     DX_FIELD(dx_submission, FLAG, "verify", verify),
     DX_FIELD(dx_submission, COUNT, "hook_ms", hook_ms),
     DX_FIELD(dx_submission, CODE, "code", code),
@@ -61,6 +63,15 @@ const struct dx_field dx_submission_fields[] = {
     DX_FIELD(dx_submission, TIME, "extracted_at", extracted_at),
     DX_FIELD(dx_submission, TIME, "delivered_at", delivered_at),
     DX_FIELD(dx_submission, TIME, "failed_at", failed_at),
+    DX_FIELD(dx_submission, CHARS, "message", problem.text, .is_shown = true),
+    DX_FIELD(dx_submission, CODE, "message_code", problem.code,
+             .is_shown = true),
+    DX_FIELD(dx_submission, TIME, "message_since", problem.since_at,
+             .is_shown = true),
+    DX_FIELD(dx_submission, TIME, "retry_at", problem.retry_at,
+             .is_shown = true),
+    DX_FIELD(dx_submission, FLAG, "message_of_storage", problem.is_of_storage,
+             .is_shown = true),
     DX_FIELD_ITEMS(dx_submission, file_fields, DX_DOCUMENTS_MAX, "files", files,
                    file_count),
     DX_FIELD_ITEMS(dx_submission, case_fields, DX_CASES_MAX, "cases", cases,
@@ -102,9 +113,11 @@ const struct dx_field dx_job_fields[] = {
     DX_FIELD(dx_job, TIME_MS, "received_at", received_at),
     DX_FIELD(dx_job, FLAG, "together", together),
     DX_FIELD(dx_job, FLAG, "seen", seen),
-    DX_FIELD(dx_job, CHARS, "message", message, .is_shown = true),
-    DX_FIELD(dx_job, CODE, "message_code", message_code, .is_shown = true),
-    DX_FIELD(dx_job, TIME, "retry_at", retry_at),
+    DX_FIELD(dx_job, FLAG, "copy", is_copy, .is_added = true),
+    DX_FIELD(dx_job, CHARS, "file_id", file_id, .is_added = true),
+    DX_FIELD(dx_job, CHARS, "message", problem.text, .is_shown = true),
+    DX_FIELD(dx_job, CODE, "message_code", problem.code, .is_shown = true),
+    DX_FIELD(dx_job, TIME, "retry_at", problem.retry_at, .is_shown = true),
     DX_FIELD_ITEMS(dx_job, dx_entry_fields, DX_DOCUMENTS_MAX, "documents",
                    documents, document_count),
     DX_FIELD_ITEMS(dx_job, dx_submission_fields, DX_DOCUMENTS_MAX,
@@ -125,17 +138,35 @@ void dx_job_put(const struct dx_job *job, struct dx_json_out *out,
 enum dx_code dx_job_publish(struct dx_job *job, struct dx_err *err)
 {
   struct dx_json_out out = {.pretty = true};
-  enum dx_code code;
+  struct dx_temp temp = DX_TEMP_NONE;
+  enum dx_code code = dx_temp_begin(&temp, job->dirfd, JOURNAL_NAME, err);
 
-  dx_job_put(job, &out, NULL);
-  code = dx_buf_ok(&out.text)
-             ? dx_fs_write(job->dirfd, JOURNAL_NAME, out.text.data,
-                           out.text.len, 0600, DX_PUBLISH_OVER, err)
-             : dx_fail_nomem(err);
+  if (code == DX_OK) {
+    dx_fs_file_id(temp.fd, job->file_id);
+    dx_job_put(job, &out, NULL);
+    job->journal_bytes = out.text.len;
+    code = dx_buf_ok(&out.text)
+               ? dx_fs_write_all(temp.fd, out.text.data, out.text.len,
+                                 JOURNAL_NAME, err)
+               : dx_fail_nomem(err);
+  }
+  if (code == DX_OK)
+    code = dx_temp_publish(&temp, 0600, DX_PUBLISH_OVER, err);
+  dx_temp_discard(&temp);
   dx_buf_release(&out.text);
   if (code == DX_OK)
     job->behind = false;
   return code;
+}
+
+static void mark_saved(struct dx_job *job)
+{
+  size_t i, k;
+
+  for (i = 0; job->unsaved && i < job->submission_count; i++)
+    for (k = 0; k < job->submissions[i].case_count; k++)
+      job->submissions[i].cases[k].unsaved = false;
+  job->dirty = job->unsaved = false;
 }
 
 enum dx_code dx_job_save(struct dx_job *job, struct dx_err *err)
@@ -145,7 +176,7 @@ enum dx_code dx_job_save(struct dx_job *job, struct dx_err *err)
   if (code == DX_OK)
     code = dx_fs_sync_name(job->dirfd, JOURNAL_NAME, err);
   if (code == DX_OK)
-    job->dirty = false;
+    mark_saved(job);
   return code;
 }
 
@@ -211,17 +242,38 @@ enum dx_code dx_job_read_json(struct dx_job *job, const struct cJSON *json,
   return dx_fail(err, DX_E_DAMAGED, 0, "the job file is damaged");
 }
 
+/* Since the journal was copied, the job may have been registered or uploaded:
+ * the source that it knows is asked about first. */
+static void become_copy(struct dx_job *job)
+{
+  size_t i, k;
+
+  job->is_copy = true;
+  job->dirty = true;
+  for (i = 0; i < job->submission_count; i++) {
+    struct dx_submission *sub = &job->submissions[i];
+
+    for (k = 0; sub->state == DX_ST_REGISTERED && k < sub->file_count; k++)
+      if (sub->files[k].put == DX_PUT_NONE)
+        sub->files[k].put = DX_PUT_SENDING;
+  }
+}
+
 enum dx_code dx_job_load(struct dx_job *job, struct dx_err *err)
 {
   struct dx_buf text = {0};
   struct cJSON *json = NULL;
   char name[DX_FILE_NAME_BYTES];
   struct stat st;
-  enum dx_code code;
+  enum dx_code code = DX_OK;
   size_t i;
+  int fd = dx_fs_open_file(job->dirfd, JOURNAL_NAME, &code, err);
 
-  code = dx_fs_read(job->dirfd, JOURNAL_NAME, DX_JOURNAL_MAX_BYTES, &text, err);
+  if (fd < 0)
+    return code;
+  code = dx_fs_read_fd(fd, JOURNAL_NAME, DX_JOURNAL_MAX_BYTES, &text, err);
   if (code != DX_OK) {
+    (void)close(fd);
     dx_buf_release(&text);
     return code;
   }
@@ -238,6 +290,10 @@ enum dx_code dx_job_load(struct dx_job *job, struct dx_err *err)
   }
   if (code == DX_OK && job->print.backend == DX_BACKEND_ATTENDS)
     job->print.backend = DX_BACKEND_BROKEN;
+  if (code == DX_OK && !dx_job_is_finished(job) &&
+      dx_fs_is_copy(fd, job->file_id))
+    become_copy(job);
+  (void)close(fd);
   dx_json_free(&json);
   dx_buf_release(&text);
   return code;

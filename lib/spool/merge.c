@@ -220,7 +220,8 @@ static void exchange(struct dx_job *old, struct dx_job *fresh)
   for (i = 0; i < fresh->submission_count; i++)
     fresh->submissions[i].job = fresh;
   old->seen = false;
-  dx_job_set_message(old, DX_OK, "", 0);
+  old->is_copy = old->is_copy || fresh->is_copy;
+  dx_job_set_problem(old, DX_OK, "", 0);
   old->dirty = true;
 }
 

@@ -18,6 +18,7 @@ enum {
 #define SEND DX_MAY_SEND
 #define WAIT DX_MAY_WAIT
 #define STOP DX_MAY_CANCEL
+#define REST DX_MAY_CANCEL_UNSENT
 #define ASK DX_MAY_ASK
 
 /*
@@ -26,19 +27,19 @@ enum {
  * LEFT means left, and not over yet.
  */
 static const enum dx_permission table[ROW_COUNT][DX_BACKEND_COUNT] = {
-  /*                         NONE  ATTENDS LEFT  ENDED BROKEN */
-  [DX_ANSWER_OTHER_QUEUE] = {SEND, WAIT,   SEND, WAIT, WAIT},
-  [DX_ANSWER_NOT_OURS]    = {SEND, STOP,   STOP, STOP, STOP},
-  [DX_ANSWER_CHANGED]     = {SEND, ASK,    ASK,  ASK,  ASK},
-  [DX_ANSWER_CANCELED]    = {SEND, STOP,   STOP, STOP, STOP},
-  [DX_ANSWER_OVER]        = {SEND, SEND,   SEND, SEND, SEND}, /* no rerun */
-  [DX_ANSWER_ACTIVE]      = {SEND, SEND,   SEND, WAIT, WAIT}, /* a rerun */
-  [DX_ANSWER_HELD]        = {SEND, WAIT,   WAIT, WAIT, WAIT},
-  [DX_ANSWER_HIDDEN]      = {SEND, SEND,   SEND, WAIT, WAIT},
-  [DX_ANSWER_NONE]        = {SEND, SEND,   SEND, WAIT, WAIT},
-  [ROW_SILENT]            = {SEND, WAIT,   WAIT, WAIT, WAIT},
-  [ROW_LOST]              = {SEND, SEND,   SEND, ASK,  SEND},
-  [DX_ANSWER_UNKNOWN]     = {SEND, ASK,    SEND, ASK,  ASK},
+  /*                         NONE  ATTENDS LEFT  HELD  ENDED BROKEN */
+  [DX_ANSWER_OTHER_QUEUE] = {SEND, WAIT,   SEND, WAIT, WAIT, WAIT},
+  [DX_ANSWER_NOT_OURS]    = {SEND, STOP,   STOP, REST, STOP, STOP},
+  [DX_ANSWER_CHANGED]     = {SEND, ASK,    ASK,  ASK,  ASK,  ASK},
+  [DX_ANSWER_CANCELED]    = {SEND, STOP,   STOP, REST, STOP, STOP},
+  [DX_ANSWER_OVER]        = {SEND, SEND,   SEND, SEND, SEND, SEND}, /* no run */
+  [DX_ANSWER_ACTIVE]      = {SEND, SEND,   SEND, WAIT, WAIT, WAIT}, /* a run */
+  [DX_ANSWER_HELD]        = {SEND, WAIT,   WAIT, SEND, WAIT, WAIT},
+  [DX_ANSWER_HIDDEN]      = {SEND, SEND,   SEND, SEND, WAIT, WAIT},
+  [DX_ANSWER_NONE]        = {SEND, SEND,   SEND, SEND, WAIT, WAIT},
+  [ROW_SILENT]            = {SEND, WAIT,   WAIT, WAIT, WAIT, WAIT},
+  [ROW_LOST]              = {SEND, SEND,   SEND, ASK,  ASK,  SEND},
+  [DX_ANSWER_UNKNOWN]     = {SEND, ASK,    SEND, ASK,  ASK,  ASK},
 };
 /* clang-format on */
 
@@ -73,6 +74,11 @@ bool dx_permission_needs_answer(const struct dx_permission_facts *facts)
   default:
     return true;
   }
+}
+
+bool dx_permission_keeps(enum dx_state state, bool is_put)
+{
+  return is_put && state != DX_ST_STORED && !dx_state_is_final(state);
 }
 
 /* If a user canceled or moved the print job, the administrator's decision to

@@ -16,6 +16,7 @@
 #include <stdint.h>
 
 #include "lib/print/print_job.h"
+#include "lib/spool/state.h"
 
 /* How long cupsd may hide a print job, or not answer, before the administrator
  * must decide. */
@@ -26,6 +27,8 @@
   X(DX_BACKEND_NONE, "none")       /* submitted: no print job */       \
   X(DX_BACKEND_ATTENDS, "attends") /* connected, and answers */        \
   X(DX_BACKEND_LEFT, "left")       /* sent `leave`, to exit early */   \
+  X(DX_BACKEND_HELD, "held")       /* the same, but a document has     \
+                           failed: CUPS holds the print job */         \
   X(DX_BACKEND_ENDED, "ended")     /* by itself or by SIGTERM */       \
   X(DX_BACKEND_BROKEN, "broken")   /* its connection broke, or it does \
                            not answer */
@@ -66,6 +69,8 @@ struct dx_print {
   X(DX_MAY_SEND, "send")                                         \
   X(DX_MAY_WAIT, "wait")                                         \
   X(DX_MAY_CANCEL, "cancel") /* the job is canceled here, too */ \
+  /* the same, but what was sent is fetched and delivered */     \
+  X(DX_MAY_CANCEL_UNSENT, "cancel what was not sent")            \
   X(DX_MAY_ASK, "the administrator decides")
 
 enum dx_permission { DX_PERMISSIONS(DX_NAME_OF_ROW) };
@@ -80,6 +85,10 @@ struct dx_permission_facts {
 
 /* Pure. */
 enum dx_permission dx_permission(const struct dx_permission_facts *facts);
+
+/* With DX_MAY_CANCEL_UNSENT: true if a submission goes on. is_put: all its
+ * documents were uploaded, or may have been. Pure. */
+bool dx_permission_keeps(enum dx_state state, bool is_put);
 
 /* True if cupsd must be asked (NOT_ASKED would mean to wait). False for a job
  * without a print job. Permanently false once the backend has left and the

@@ -119,7 +119,8 @@ static bool has_our_file(int dirfd, const char *name)
  * from a member of the group: it is not followed or replaced, but renamed to a
  * name that no consumer reads.
  */
-static enum dx_code make_room(int dirfd, const char *name, bool *ret_ours,
+static enum dx_code make_room(const struct dx_submission *sub, int dirfd,
+                              const char *name, bool *ret_ours,
                               struct dx_err *err)
 {
   char random[17], to[NAME_MAX + 1];
@@ -135,10 +136,11 @@ static enum dx_code make_room(int dirfd, const char *name, bool *ret_ours,
   (void)snprintf(to, sizeof(to), "%.230s.%s", name, random);
   if (renameat(dirfd, name, dirfd, to) < 0)
     return dx_fs_fail(err, errno, "move away", dirfd, name);
-  dx_log(DX_LOG_WARNING,
-         "renamed '%s', which has the name of a result but is another file, to "
-         "'%s'",
-         name, to);
+  dx_submission_log(
+      DX_LOG_WARNING, sub,
+      "renamed '%s', which has the name of a result but is another file, to "
+      "'%s'",
+      name, to);
   return DX_OK;
 }
 
@@ -151,7 +153,7 @@ static enum dx_code deliver(const struct dx_submission *sub, size_t index,
   int from = sub->job->dirfd;
   char stored[DX_FILE_NAME_BYTES];
   bool is_there;
-  enum dx_code code = make_room(dirfd, name, &is_there, err);
+  enum dx_code code = make_room(sub, dirfd, name, &is_there, err);
 
   if (code != DX_OK)
     return code;
@@ -308,7 +310,7 @@ enum dx_code dx_manifest_deliver(const struct dx_submission *sub,
   if (text == NULL || name == NULL || sourceless == NULL) {
     code = dirfd < 0 ? err->code : dx_fail_nomem(err);
   } else {
-    code = make_room(dirfd, name, &is_there, err);
+    code = make_room(sub, dirfd, name, &is_there, err);
     writes = !is_there || ret_path == NULL;
     if (code == DX_OK && writes)
       code = dx_fs_write(dirfd, name, text, strlen(text), 0640,

@@ -12,7 +12,7 @@ enum dx_retention dx_retention(const struct dx_retention_facts *facts)
                             : facts->keep_jobs_ms;
 
   if (!facts->finished)
-    return facts->keep_unfinished_ms > 0 &&
+    return facts->keep_unfinished_ms > 0 && !facts->is_kept_waiting &&
                    facts->idle_ms > facts->keep_unfinished_ms
                ? DX_RETENTION_EXPIRE
                : DX_RETENTION_KEEP;

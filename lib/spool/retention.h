@@ -24,12 +24,14 @@ enum dx_rerun {
   DX_RERUN_NO,
   DX_RERUN_MAY,
   DX_RERUN_UNKNOWN, /* cupsd did not answer */
+  DX_RERUN_ASKED    /* its answer is to come; not for dx_retention() */
 };
 
 struct dx_retention_facts {
   bool finished;    /* dx_job_is_finished() */
   bool awaits_hook; /* dx_job_awaits_hook(): a finished job stays until then */
-  int64_t idle_ms;  /* since the journal was written */
+  bool is_kept_waiting; /* dx_job_is_kept_waiting(): it does not expire */
+  int64_t idle_ms;      /* since the journal was written */
   int64_t keep_jobs_ms;
   int64_t keep_unfinished_ms; /* of its section; 0: the section is missing,
                                  perhaps temporarily */

@@ -54,6 +54,7 @@ void dx_sentence(enum dx_code code, const char *clause,
 static const char *clause_of_refusal(const struct dx_entry *entry)
 {
   switch (entry->reason) {
+  case DX_REASON_RAW:
   case DX_REASON_TOO_LARGE:
   case DX_REASON_NO_SEPARATOR:
   case DX_REASON_TOO_SLOW:
@@ -134,15 +135,15 @@ void dx_wait_sentence(enum dx_code code, bool is_here,
   dx_sentence(code, NULL, what);
   if (cls == DX_CL_TRANSIENT || cls == DX_CL_RATE)
     (void)snprintf(text, DX_SENTENCE_BYTES,
-                   cls == DX_CL_RATE         ? DX_SAY_PAUSED
-                   : code == DX_E_UNEXPECTED ? DX_SAY_RETRYING
-                                             : DX_SAY_DOWN,
+                   cls == DX_CL_RATE  ? DX_SAY_PAUSED
+                   : code == DX_E_NET ? DX_SAY_DOWN
+                                      : DX_SAY_RETRYING,
                    place, dx_code_rows[code].sentence);
   else
     (void)snprintf(text, DX_SENTENCE_BYTES,
                    cls == DX_CL_DONE      ? "%s"
-                   : cls == DX_CL_TOKEN   ? DX_SAY_SIGNING_IN
-                   : cls == DX_CL_CONFIG  ? DX_SAY_STOPPED
+                   : cls == DX_CL_TOKEN   ? DX_SAY_ADMIN
+                   : cls == DX_CL_CONFIG  ? DX_SAY_ADMIN
                    : cls == DX_CL_LOCAL   ? DX_SAY_LOCAL
                    : cls == DX_CL_OVERDUE ? DX_SAY_OVERDUE
                                           : "%s",
@@ -152,28 +153,22 @@ void dx_wait_sentence(enum dx_code code, bool is_here,
 }
 
 /* Of a job in progress. If its print job was stopped, held, or moved, the last
- * failed try does not matter, except one that stopped the queue or the job. */
+ * failed try does not matter: nothing is sent until the print job continues. */
 static void sentence_of_status(const struct dx_job *job,
                                char text[DX_SENTENCE_BYTES])
 {
   bool is_here = dx_job_is_here(job);
-  enum dx_code code = dx_job_is_undecided(job) ? DX_E_JOB : job->message_code;
-  enum dx_class cls = dx_class_of(code);
-  bool is_stopped =
-      cls == DX_CL_CONFIG || cls == DX_CL_TOKEN || code == DX_E_DENIED;
-  char what[DX_SENTENCE_BYTES];
+  enum dx_code code =
+      dx_job_is_undecided(job) ? DX_E_JOB : dx_job_problem(job)->code;
 
   dx_wait_sentence(code, is_here, text);
-  dx_sentence(code, NULL, what);
-  /* If it is interrupted, nothing is sent until the print job continues. */
   if (job->print.backend == DX_BACKEND_ENDED &&
       job->print.final == DX_FINAL_NONE && !job->print.decided &&
       !dx_job_is_undecided(job))
-    (void)snprintf(text, DX_SENTENCE_BYTES, is_stopped ? DX_SAY_STOPPED : "%s",
-                   is_stopped ? what
-                   : is_here  ? DX_SAY_INTERRUPTED
-                              : DX_SAY_LEFT_SENT);
-  else if (code == DX_OK && job->print.backend == DX_BACKEND_LEFT)
+    (void)snprintf(text, DX_SENTENCE_BYTES, "%s",
+                   is_here ? DX_SAY_INTERRUPTED : DX_SAY_LEFT_SENT);
+  else if (code == DX_OK && (job->print.backend == DX_BACKEND_LEFT ||
+                             job->print.backend == DX_BACKEND_HELD))
     (void)snprintf(text, DX_SENTENCE_BYTES, "%s",
                    is_here ? DX_SAY_LEFT_STORED : DX_SAY_LEFT_SENT);
 }
@@ -185,6 +180,7 @@ void dx_job_sentence(const struct dx_job *job, char text[DX_SENTENCE_BYTES])
 {
   const struct dx_submission *wrong = dx_job_first_missing(job);
   enum dx_code code = dx_job_outcome(job, NULL);
+  bool is_final = dx_job_is_final(job);
   char clause[DX_SENTENCE_BYTES];
 
   if (code == DX_OK) {
@@ -195,7 +191,9 @@ void dx_job_sentence(const struct dx_job *job, char text[DX_SENTENCE_BYTES])
     dx_sentence(code, NULL, text);
     return;
   }
-  if (!dx_job_is_final(job)) {
+  /* The failure is why CUPS holds the print job, so it comes first. */
+  if (!is_final && (job->print.backend != DX_BACKEND_HELD ||
+                    dx_job_is_undecided(job) || !dx_job_has_failed(job))) {
     sentence_of_status(job, text);
     return;
   }
@@ -207,10 +205,22 @@ void dx_job_sentence(const struct dx_job *job, char text[DX_SENTENCE_BYTES])
     (void)snprintf(clause, sizeof(clause), DX_SAY_NOT_EXTRACTED,
                    clause_of(wrong));
   else
-    (void)snprintf(clause, sizeof(clause), DX_SAY_SOME,
+    (void)snprintf(clause, sizeof(clause),
+                   is_final ? DX_SAY_SOME : DX_SAY_SOME "; " DX_SAY_REST,
                    dx_job_count(job, DX_ST_EXTRACTED), job->submission_count,
                    wrong->number, clause_of(wrong));
   dx_sentence(code, clause, text);
+}
+
+/* The text for the user who printed replaces the one for the administrator. */
+static void reword(struct dx_problem *problem)
+{
+  char text[DX_SENTENCE_BYTES] = "";
+
+  if (problem->code != DX_OK)
+    dx_sentence(problem->code, NULL, text);
+  dx_utf8_copy(problem->text, sizeof(problem->text), text);
+  problem->code = DX_OK;
 }
 
 void dx_job_reword(struct dx_job *job)
@@ -218,13 +228,11 @@ void dx_job_reword(struct dx_job *job)
   char text[DX_SENTENCE_BYTES] = "";
   size_t i;
 
-  if (job->message_code != DX_OK)
-    dx_sentence(job->message_code, NULL, text);
-  dx_utf8_copy(job->message, sizeof(job->message), text);
-  job->message_code = DX_OK;
+  reword(&job->problem);
   for (i = 0; i < job->submission_count; i++) {
     struct dx_submission *sub = &job->submissions[i];
 
+    reword(&sub->problem);
     /* Not needed while it is in progress, because of the job's message, and if
      * it was canceled, because of its state. */
     text[0] = '\0';

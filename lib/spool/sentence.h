@@ -35,14 +35,13 @@
 #define DX_SAY_DOWN "%s; the service does not respond, trying again"
 #define DX_SAY_PAUSED "%s; the service asked for a pause, continuing soon"
 #define DX_SAY_RETRYING "%s; %s, trying again"
-#define DX_SAY_SIGNING_IN "%s; trying again, nothing is lost"
+#define DX_SAY_ADMIN "%s; trying again, nothing is lost"
 #define DX_SAY_LOCAL "%s; trying again every minute, nothing is lost"
-#define DX_SAY_STOPPED "%s; nothing is lost"
 #define DX_SAY_NOT_RUNNING DX_SAY_HERE "; contact your administrator: %s"
 #define DX_SAY_LATE "the service is taking longer than usual"
 
 /* Until the chart is stored. */
-#define DX_SAY_NO_ROOM "%s; printing waits, nothing is lost"
+#define DX_SAY_NOT_READY "%s; printing waits, nothing is lost"
 
 /* From the filters, which cupsd runs first. */
 #define DX_SAY_ELSEWHERE                                                    \
@@ -53,6 +52,8 @@
 #define DX_SAY_LEAVES "the result will be delivered in the background"
 #define DX_SAY_LEFT_SENT DX_SAY_THERE "; " DX_SAY_LEAVES
 #define DX_SAY_LEFT_STORED DX_SAY_HERE " and will be sent; " DX_SAY_LEAVES
+#define DX_SAY_LEFT_STUCK \
+  DX_SAY_HERE " and will be sent; to withdraw it, contact your administrator"
 #define DX_SAY_OVERDUE "The service is taking longer than usual; " DX_SAY_LEAVES
 #define DX_SAY_NOTHING_NEW "Already extracted; nothing was sent"
 #define DX_SAY_EXTRACTED "Extracted %zu case%s"
@@ -62,6 +63,7 @@
   "it was not finished in time, and was deleted; print it again"
 #define DX_SAY_NOT_EXTRACTED "the chart was not extracted: %s"
 #define DX_SAY_SOME "%zu of %zu documents extracted; document %zu: %s"
+#define DX_SAY_REST "the rest is being processed in the background"
 #define DX_SAY_TOGETHER \
   "nothing was extracted, the documents belong together: %s"
 #define DX_SAY_FAILURES "%zu %s printed earlier failed"
@@ -76,7 +78,7 @@
   X(DX_SR_WAITING, "docextract-waiting-report",                               \
     "The documents were sent; waiting for extraction.")                       \
   X(DX_SR_DOWN, "docextract-service-down-warning",                            \
-    "The service cannot be reached; documents will be sent when it is back.") \
+    "The service does not respond, or has errors; documents are sent later.") \
   X(DX_SR_STORAGE, "docextract-storage-error",                                \
     "Documents or results cannot be stored; contact your administrator.")     \
   X(DX_SR_REFUSED, "docextract-document-refused-error",                       \
@@ -132,12 +134,19 @@ enum dx_state_reason {
   X(E_CONFIG, "other", CONFIG, "this printer is not set up correctly",        \
     "run 'docextract config'")                                                \
   X(E_CERT, "other", CONFIG,                                                  \
-    "the identity of the service could not be verified, so nothing was sent", \
+    "the identity of the service could not be verified",                      \
+    "run 'docextract hello'")                                                 \
+  X(E_PROXY, "other", CONFIG, "this printer is not set up correctly",         \
     "run 'docextract hello'")                                                 \
   X(E_PROTOCOL, "other", CONFIG,                                              \
     "this printer is connected to an address that is not the extraction "     \
     "service",                                                                \
     "run 'docextract hello'")                                                 \
+  X(E_URL, "other", CONFIG,                                                   \
+    "the service uses a storage that is not permitted for this printer",      \
+    "ask the operator of the service which hosts it uses")                    \
+  X(E_REJECTED, "other", CONFIG, "the service rejected it",                   \
+    "ask the operator of the service")                                        \
   X(E_KEY, "other", CONFIG, "this printer cannot sign in to the service",     \
     "run 'docextract hello'")                                                 \
   X(E_TOKEN, "other", CONFIG,                                                 \
@@ -146,7 +155,6 @@ enum dx_state_reason {
   X(E_NET, "other", DOWN, "the service cannot be reached", "")                \
   X(E_RESPONSE, "other", DOWN, "the service is not working correctly", "")    \
   X(E_SERVER, "other", DOWN, "the service is not working correctly", "")      \
-  X(E_CONFLICT, "other", DOWN, "the service is busy", "")                     \
   X(E_UNCLEAR, "other", DOWN,                                                 \
     "the service did not confirm that it has the chart", "")                  \
   X(E_UNEXPECTED, "other", NONE, "the service is not working correctly", "")  \
@@ -156,13 +164,7 @@ enum dx_state_reason {
   X(E_DOCUMENT, "document-refused", REFUSED,                                  \
     "the document cannot be extracted", "")                                   \
   X(E_MISSING, "document-missing", REFUSED,                                   \
-    "it did not arrive: its type cannot be printed here, or printing was "    \
-    "interrupted; print the documents one at a time",                         \
-    "")                                                                       \
-  X(E_INCOMPLETE, "job-incomplete", REFUSED,                                  \
-    "the last document of the print job did not arrive, and nothing was "     \
-    "sent; print it again, or release it to send what arrived",               \
-    "")                                                                       \
+    "it did not arrive because printing was interrupted; print it again", "") \
   X(E_TOO_MANY, "document-refused", REFUSED,                                  \
     "the print job has too many documents, nothing was sent; print fewer at " \
     "a time",                                                                 \
@@ -173,17 +175,23 @@ enum dx_state_reason {
     "move that file, and retry the job")                                      \
   X(E_BUNDLE, "document-refused", REFUSED,                                    \
     "the documents did not arrive intact; print them again", "")              \
-  X(E_RAW, "document-refused", REFUSED,                                       \
-    "it did not come through the driver of this printer, or is of a type "    \
-    "that cannot be printed here; print it as a PDF",                         \
-    "")                                                                       \
+  X(E_RAW, "document-refused", CONFIG,                                        \
+    "this printer does not have its driver",                                  \
+    "give the queue its current driver: lpadmin -p QUEUE -m docextract.ppd")  \
   X(E_TOO_BIG, "service-refused", REFUSED,                                    \
     "it is too large for the service; print fewer pages at a time", "")       \
-  X(E_REFUSED, "service-refused", REFUSED, "the service rejected it", "")     \
+  X(E_REFUSED, "service-refused", REFUSED,                                    \
+    "the service rejected it; print it to a new PDF, and print that, or ask " \
+    "the administrator",                                                      \
+    "")                                                                       \
   X(E_FAILED, "extraction-failed", REFUSED,                                   \
-    "the service could not extract it", "")                                   \
-  X(E_GONE, "source-gone", REFUSED, "the service no longer has it", "")       \
-  X(E_EXPIRED, "source-gone", REFUSED, "the service no longer has it", "")    \
+    "the service could not extract it; check that it can be read, and print " \
+    "it again",                                                               \
+    "")                                                                       \
+  X(E_GONE, "source-gone", REFUSED,                                           \
+    "the service no longer has it; print it again", "")                       \
+  X(E_EXPIRED, "source-gone", REFUSED,                                        \
+    "the service no longer has it; print it again", "")                       \
   X(E_OVERDUE, "overdue", OVERDUE, DX_SAY_LATE, "")                           \
   X(E_CANCELED, "canceled", REFUSED, "it was canceled", "")                   \
   X(E_DENIED, "other", CONFIG,                                                \
@@ -230,8 +238,8 @@ void dx_wait_sentence(enum dx_code code, bool is_here,
                       char text[DX_SENTENCE_BYTES]);
 
 /* For the user who printed: the status of the job, from the same rows as the
- * message of its print job; at its end the outcome, as dx_job_outcome() has it
- * for the administrator. */
+ * message of its print job; at its end, or if CUPS holds it because a document
+ * has failed, the outcome, as dx_job_outcome() has it for the administrator. */
 void dx_job_sentence(const struct dx_job *job, char text[DX_SENTENCE_BYTES]);
 
 /* Replaces messages and reasons for the administrator with those for the user

@@ -3,6 +3,7 @@
  */
 #include "lib/spool/spool.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -23,17 +24,82 @@
 
 #define LOCK_NAME "docextractd.lock"
 #define RUN_TIME 11 /* hex digits: milliseconds until the year 2527 */
-#define LOCK_MAX_BYTES 16
 
 /* ---- opening ---- */
+
+static const char *const dir_names[] = {"incoming", "received", "jobs",
+                                        "finished", "damaged",  "history",
+                                        "aliases"};
+
+static bool is_visible(const char *name)
+{
+  return name[0] != '.';
+}
+
+static bool is_other_dir(const char *name)
+{
+  size_t i;
+
+  for (i = 0; i < sizeof(dir_names) / sizeof(dir_names[0]); i++)
+    if (strcmp(name, dir_names[i]) == 0)
+      return false;
+  return is_visible(name);
+}
+
+/* Reads only the beginning of directories that may have many entries. */
+static bool has_jobs(int dirfd)
+{
+  static const char *const names[] = {"received", "jobs", "finished"};
+  const struct dirent *entry;
+  bool has_any = false;
+  size_t i;
+  DIR *dir;
+  int fd;
+
+  for (i = 0; !has_any && i < sizeof(names) / sizeof(names[0]); i++) {
+    fd = dx_fs_open_dir(dirfd, names[i], NULL);
+    dir = fd >= 0 ? fdopendir(fd) : NULL;
+    while (dir != NULL && !has_any && (entry = readdir(dir)) != NULL)
+      has_any = is_visible(entry->d_name);
+    if (dir != NULL)
+      (void)closedir(dir);
+    else if (fd >= 0)
+      (void)close(fd);
+  }
+  return has_any;
+}
+
+/* If `mv` gets the name of a directory that exists, it moves into it. Without
+ * this check, charts would wait in such a spool for ever. */
+static enum dx_code check_place(int dirfd, const char *path, struct dx_err *err)
+{
+  char *names =
+      has_jobs(dirfd) ? NULL : dx_fs_names(dirfd, ".", is_other_dir, NULL);
+  enum dx_code code = DX_OK;
+  const char *name;
+  int fd;
+
+  for (name = names; code == DX_OK && name != NULL && *name != '\0';
+       name = dx_next_name(name)) {
+    fd = dx_fs_open_dir(dirfd, name, NULL);
+    if (fd >= 0 && has_jobs(fd))
+      code = dx_fail(err, DX_E_CONFIG, 0,
+                     "SpoolDir '%s' has no jobs, but its directory '%s' is a "
+                     "spool that has: it was moved one level too deep; fix it "
+                     "with: cd '%s/%s' && mv received jobs finished aliases "
+                     "damaged ..",
+                     path, name, path, name);
+    if (fd >= 0)
+      (void)close(fd);
+  }
+  free(names);
+  return code;
+}
 
 enum dx_code dx_spool_open(const char *path, struct dx_spool *ret_spool,
                            struct dx_err *err)
 {
-  static const char *const names[] = {"incoming", "received", "jobs",
-                                      "finished", "damaged",  "history",
-                                      "aliases"};
-  enum dx_code code = DX_OK;
+  enum dx_code code;
   size_t i;
 
   ret_spool->is_unsynced = false;
@@ -41,8 +107,10 @@ enum dx_code dx_spool_open(const char *path, struct dx_spool *ret_spool,
   ret_spool->dirfd = dx_fs_open_dir(AT_FDCWD, path, err);
   if (ret_spool->dirfd < 0)
     return err != NULL ? err->code : DX_E_IO;
-  for (i = 0; code == DX_OK && i < sizeof(names) / sizeof(names[0]); i++)
-    code = dx_fs_make_dir(ret_spool->dirfd, names[i], 0700, err);
+  code = check_place(ret_spool->dirfd, path, err);
+  for (i = 0; code == DX_OK && i < sizeof(dir_names) / sizeof(dir_names[0]);
+       i++)
+    code = dx_fs_make_dir(ret_spool->dirfd, dir_names[i], 0700, err);
   if (code == DX_OK) {
     ret_spool->history_dirfd = dx_fs_open_dir(ret_spool->dirfd, "history", err);
     if (ret_spool->history_dirfd < 0)
@@ -152,11 +220,6 @@ enum dx_code dx_spool_add_aliases(struct dx_spool *spool,
   if (code == DX_OK)
     code = dx_fs_sync_parent(spool->dirfd, "aliases/.", err);
   return code;
-}
-
-static bool is_visible(const char *name)
-{
-  return name[0] != '.';
 }
 
 /* Milliseconds since a file, or the directory itself as ".", was written;
@@ -278,7 +341,8 @@ void dx_spool_discard(struct dx_spool *spool, struct dx_job **job)
   if (*job == NULL)
     return;
   if ((*job)->dirfd >= 0 && remove_dir(spool, (*job)->path, &err) != DX_OK)
-    dx_log(DX_LOG_WARNING, "%s: %s", dx_code_name(err.code), err.text);
+    dx_job_log(DX_LOG_WARNING, *job, "%s: %s", dx_code_name(err.code),
+               err.text);
   dx_job_free(job);
 }
 
@@ -434,6 +498,15 @@ bool dx_spool_has_receipt(struct dx_spool *spool, const char *key,
   return is_there;
 }
 
+bool dx_spool_has_receipts(struct dx_spool *spool)
+{
+  char *names = dx_spool_names(spool, DX_SPOOL_RECEIVED, NULL);
+  bool has_any = names == NULL || *names != '\0';
+
+  free(names);
+  return has_any;
+}
+
 enum dx_code dx_spool_set_aside(struct dx_spool *spool, const char *name,
                                 struct dx_err *err)
 {
@@ -584,8 +657,6 @@ int dx_spool_hold_lock(struct dx_spool *spool, struct dx_err *err)
   }
   if (fcntl(fd, F_SETLK, &lock) == 0) {
     dx_temp_sweep(spool->history_dirfd, 0);
-    /* For dx_spool_language(); without it, messages are in English. */
-    (void)dprintf(fd, "%s\n", dx_language_word(dx_language_of_user()));
     /* The previous process may have ended before a pick-up was durable. Later
      * steps rely on it: uploads, and completing the print job. */
     if (dx_fs_sync_parent(spool->dirfd, "jobs/.", err) == DX_OK)
@@ -609,17 +680,6 @@ pid_t dx_spool_daemon(int spool_dirfd)
   if (fd >= 0)
     (void)close(fd);
   return holder;
-}
-
-enum dx_language dx_spool_language(int spool_dirfd)
-{
-  struct dx_buf word = {0};
-  enum dx_language language = DX_LANGUAGE_EN;
-
-  if (dx_fs_read(spool_dirfd, LOCK_NAME, LOCK_MAX_BYTES, &word, NULL) == DX_OK)
-    language = dx_language_of(dx_buf_text(&word));
-  dx_buf_release(&word);
-  return language;
 }
 
 /* ---- looking through the spool ---- */
@@ -688,33 +748,6 @@ size_t dx_spool_count_damaged(struct dx_spool *spool)
     count++;
   free(names);
   return count;
-}
-
-enum dx_code dx_spool_count_failures(struct dx_spool *spool, const char *queue,
-                                     bool marks, size_t *ret_count,
-                                     struct dx_err *err)
-{
-  char *keys = dx_spool_names(spool, DX_SPOOL_JOBS, err);
-  enum dx_code code = keys != NULL ? DX_OK : err->code;
-  const char *key;
-
-  *ret_count = 0;
-  for (key = keys; code == DX_OK && *key != '\0'; key = dx_next_name(key)) {
-    struct dx_job *job = NULL;
-
-    if (dx_spool_load(spool, key, &job, NULL) == DX_OK &&
-        dx_job_is_unseen_failure(job) &&
-        (queue == NULL ||
-         (job->queue != NULL && strcmp(job->queue, queue) == 0))) {
-      job->seen = true;
-      if (marks)
-        code = dx_job_save(job, err);
-      ++*ret_count;
-    }
-    dx_job_free(&job);
-  }
-  free(keys);
-  return code;
 }
 
 int64_t dx_spool_idle_ms(const struct dx_job *job)

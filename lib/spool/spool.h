@@ -22,7 +22,6 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "lib/base/language.h"
 #include "lib/spool/job.h"
 
 struct dx_spool {
@@ -32,7 +31,9 @@ struct dx_spool {
 };
 
 /* Opens SpoolDir and creates what is missing in it (0700). That its file system
- * is safe for jobs was checked when the configuration was loaded. */
+ * is safe for jobs was checked when the configuration was loaded. E_CONFIG: it
+ * has no jobs, but a directory in it is a spool that has, because that was
+ * moved one level too deep. */
 enum dx_code dx_spool_open(const char *path, struct dx_spool *ret_spool,
                            struct dx_err *err) DX_MUST_USE;
 void dx_spool_close(struct dx_spool *spool);
@@ -113,21 +114,13 @@ enum dx_code dx_spool_load(struct dx_spool *spool, const char *name,
  * with "" if that cannot be determined. For docextractd, which moves both. */
 bool dx_spool_has_receipt(struct dx_spool *spool, const char *key,
                           char ret_name[DX_RECEIPT_BYTES]);
+/* Whether any job has one, or that cannot be determined. */
+bool dx_spool_has_receipts(struct dx_spool *spool);
 
 /* Milliseconds since the journal of a job was written; the second is for a
  * finished job, without reading it. INT64_MAX if there is none. */
 int64_t dx_spool_idle_ms(const struct dx_job *job);
 int64_t dx_spool_finished_ms(const struct dx_spool *spool, const char *key);
-
-/*
- * How many jobs are dx_job_is_unseen_failure(), of this queue (NULL: any);
- * unreadable jobs do not count. With `marks`, they are saved as acknowledged;
- * only for docextractd, which must first mark and save those that it has in
- * memory.
- */
-enum dx_code dx_spool_count_failures(struct dx_spool *spool, const char *queue,
-                                     bool marks, size_t *ret_count,
-                                     struct dx_err *err) DX_MUST_USE;
 
 /* How many directories are in damaged/; 0 if it cannot be read. */
 size_t dx_spool_count_damaged(struct dx_spool *spool);
@@ -135,10 +128,6 @@ size_t dx_spool_count_damaged(struct dx_spool *spool);
 /* The process id of docextractd, or 0 if it does not run or cannot be found.
  * Must not be called by docextractd itself, which would lose the lock. */
 pid_t dx_spool_daemon(int spool_dirfd);
-
-/* The language of the locale of docextractd, also after it has ended. Must not
- * be called by docextractd itself, either. */
-enum dx_language dx_spool_language(int spool_dirfd);
 
 /* ---- changing: docextractd only ---- */
 

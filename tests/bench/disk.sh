@@ -9,7 +9,6 @@
 
 jobs=$(size 100 24)
 rate=9
-backend=$build/tests/it/docextract-quick # it starts no docextractd, see below
 preload=$build/tests/crash/preload.so
 
 "$top/tests/it/mkpdf" "$dir/a.pdf" 'Patient: Ann Ahrens|MRN: 1'
@@ -23,7 +22,7 @@ store_jobs()
   local n a
   for ((n = 1; n <= jobs; n++)); do
     mapfile -t a < <(arguments "$1-$n")
-    cat "$dir/header" "$dir/a.pdf" | DX_DOCEXTRACTD=/bin/true \
+    cat "$dir/header" "$dir/a.pdf" |
       "$build/tests/helper/sealed" "$backend" "${a[@]}" 2> "$dir/backend.err" &
   done
   until [ "$(received)" = $jobs ]; do sleep 0.2; done

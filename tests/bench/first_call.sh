@@ -2,9 +2,8 @@
 #
 # first_call.sh - from the start of lp to the first call of the service, under a
 # scheduler of our own: lp, cupsd, filter, backend, and docextractd, until
-# something happens that takes time elsewhere; then also with a docextractd that
-# the backend has to start, which it does not on a computer with systemd. The
-# alternative: lp, from its start to its end.
+# something happens that takes time elsewhere. The alternative: lp, from its
+# start to its end.
 . "$(dirname "$0")/size.sh"
 runs=$(size 9 2)
 
@@ -20,18 +19,9 @@ now_ms() { echo $(((${EPOCHREALTIME/./} + offset_us) / 1000)); }
 
 if [ $# = 1 ]; then
   . "$(dirname "$0")/../it/lib.sh"
-  if [ "$1" = demand ]; then
-    trap 'end_demanded; finish' EXIT
-    CUPS_FILES="SetEnv DX_DOCEXTRACTD $build/daemon/docextractd"
-    NO_DAEMON=1
-    make_cups
-    install -m 755 "$build/tests/it/docextract-quick" \
-      "$cups/bin/backend/docextract" # because it reads that variable
-  fi
   start_all --source-time 0 --case-time 0
   chart_pdf "$dir/a.pdf" Ann Ahrens 1
   for n in $(seq $runs); do
-    end_demanded # none of those that run
     sync
     before=$(now_ms)
     print -d chart "$dir/a.pdf"
@@ -45,13 +35,7 @@ if [ $# = 1 ]; then
 fi
 
 . "$(dirname "$0")/lib.sh"
-measure() # HOW WHAT AIM
-{
-  DX_BUILD=$build bash "$0" "$1" 3> "$dir/times" > "$dir/stage"
-  cut -d ' ' -f 1 "$dir/times" > "$dir/ours"
-  cut -d ' ' -f 2 "$dir/times" > "$dir/lp"
-  row "$2" ms "$dir/ours" "$dir/lp" 'lp alone' "$3"
-}
-measure running 'lp to the first call' '<=100 ms'
-[ -d /run/systemd/system ] ||
-  measure demand '  docextractd is started' '<=500 ms'
+DX_BUILD=$build bash "$0" stage 3> "$dir/times" > "$dir/stage"
+cut -d ' ' -f 1 "$dir/times" > "$dir/ours"
+cut -d ' ' -f 2 "$dir/times" > "$dir/lp"
+row 'lp to the first call' ms "$dir/ours" "$dir/lp" 'lp alone' '<=100 ms'

@@ -17,6 +17,7 @@ top=$(cd "$bench/../.." && pwd)
 build=${DX_BUILD:-$top}
 . "$bench/size.sh"
 . "$top/tests/helper/wait.sh"
+. "$top/tests/helper/picture.sh"
 helpers=$build/tests/bench
 backend=$build/backend/docextract
 dir=$(mktemp -d "${TMPDIR:-/var/tmp}/dx-bench.XXXXXX")
@@ -164,26 +165,6 @@ daemon_peak_mib()
 difference() { awk -v a="$1" -v b="$2" 'BEGIN { print b - a }'; }
 
 header() { entry_header "$1" "$2" bench; } # FILE TYPE
-
-# A picture of so many MiB: a gray PNG that is not compressed.
-picture() # FILE MIB
-{
-  /usr/bin/python3 -c '
-import os, struct, sys, zlib
-def chunk(kind, data):
-    out.write(struct.pack(">I", len(data)) + kind + data +
-              struct.pack(">I", zlib.crc32(data, zlib.crc32(kind))))
-mib = int(sys.argv[2])
-with open(sys.argv[1], "wb") as out:
-    out.write(b"\x89PNG\r\n\x1a\n")
-    chunk(b"IHDR", struct.pack(">IIBBBBB", 16384, 64 * mib, 8, 0, 0, 0, 0))
-    pack = zlib.compressobj(0)
-    for _ in range(mib):
-        rows = b"".join(b"\0" + os.urandom(16384) for _ in range(64))
-        chunk(b"IDAT", pack.compress(rows))
-    chunk(b"IDAT", pack.flush())
-    chunk(b"IEND", b"")' "$1" "$2"
-}
 
 # The arguments of a print job; the number makes it another job.
 arguments() # N

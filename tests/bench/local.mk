@@ -1,7 +1,8 @@
 # tests/bench/ - measured lines beside an alternative; tests/long/bench.sh runs
 # them with small numbers.
 EXTRA_PROGRAMS += tests/bench/first-byte tests/bench/get \
-	tests/bench/hosts tests/bench/lag tests/bench/scans
+	tests/bench/hosts tests/bench/lag tests/bench/outages \
+	tests/bench/scans
 CLEANFILES += $(EXTRA_PROGRAMS)
 tests_bench_first_byte_LDADD =
 # Also for tests/hostile/documents.sh.
@@ -15,6 +16,10 @@ tests_bench_lag_LDADD = libdxd.a libdx.a $(CURL_LIBS) $(CJSON_LIBS) $(GNUTLS_LIB
 tests_bench_lag_LDFLAGS = $(AM_LDFLAGS) $(fake_http) -Wl,--wrap=dx_random_unit
 tests_bench_hosts_LDADD = libdxd.a libdx.a $(GNUTLS_LIBS) -lm
 tests_bench_hosts_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=dx_random_unit
+tests_bench_outages_SOURCES = tests/bench/outages.c $(engine_fixture)
+tests_bench_outages_LDADD = $(unit_libs)
+tests_bench_outages_LDFLAGS = $(AM_LDFLAGS) $(fake_http) \
+	-Wl,--wrap=dx_random_unit
 
 tests_bench_scans_CFLAGS = $(AM_CFLAGS) $(TIFF_CFLAGS)
 tests_bench_scans_LDADD = $(TIFF_LIBS) $(ZLIB_LIBS)
@@ -23,14 +28,14 @@ EXTRA_DIST += tests/bench/cpu.sh tests/bench/curl-jq.sh \
 	tests/bench/disk.sh tests/bench/filter.sh tests/bench/first_byte.sh \
 	tests/bench/first_call.sh tests/bench/hosts.sh tests/bench/lag.sh \
 	tests/bench/large.sh tests/bench/lib.sh tests/bench/many.sh \
-	tests/bench/queue.sh tests/bench/run.sh tests/bench/size.sh \
-	tests/bench/thousand.sh tests/bench/throughput.sh
+	tests/bench/outages.sh tests/bench/queue.sh tests/bench/relay.py tests/bench/run.sh tests/bench/size.sh \
+	tests/bench/thousand.sh tests/bench/throughput.sh \
+	tests/bench/waiting.sh
 
 bench: all tests/bench/first-byte$(EXEEXT) tests/bench/measure$(EXEEXT) \
 	tests/bench/get$(EXEEXT) tests/bench/hosts$(EXEEXT) \
-	tests/bench/lag$(EXEEXT) \
+	tests/bench/lag$(EXEEXT) tests/bench/outages$(EXEEXT) \
 	tests/bench/scans$(EXEEXT) \
-	tests/crash/preload.so tests/helper/sealed$(EXEEXT) \
-	tests/it/docextract-quick$(EXEEXT)
+	tests/crash/preload.so tests/helper/sealed$(EXEEXT)
 	@DX_BUILD=$(abs_builddir) $(srcdir)/tests/bench/run.sh
 .PHONY: bench

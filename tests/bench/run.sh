@@ -34,8 +34,8 @@ printf '%s: %s; %s, %s, %s\n\n' "$tmp" "$(file_system)" \
 
 export DX_BENCH_HEADING=
 status=0
-for name in throughput large cpu first_byte first_call many queue thousand disk \
-  filter lag hosts; do
+for name in throughput large cpu first_byte first_call many waiting queue thousand disk \
+  filter lag hosts outages; do
   "$here/$name.sh" || {
     echo "bench: $name could not be measured" >&2
     status=1

@@ -2,7 +2,7 @@
 #
 # build.sh - builds what the scripts test.
 #
-#   build.sh DIRECTORY
+#   build.sh DIRECTORY [OPTION OF configure...]
 #       everything, the tests too, with warnings as errors; in a copy of the
 #       tree, where git can list new files
 #   build.sh --sanitized DIRECTORY
@@ -14,11 +14,12 @@ cd "$(dirname "$0")/../.." || exit 1
 top=$PWD
 
 # For reports of sanitizers and valgrind -g1 is enough.
-inside() # DIRECTORY
+inside() # DIRECTORY [OPTION...]
 {
   flock . bash -c '[ -x configure ] || autoreconf -fi' &&
     cp -a . "$1" && cd "$1" && git init -q && git add -A &&
-    ./configure --enable-werror CFLAGS='-g1 -O2' CXXFLAGS='-g1 -O2' &&
+    ./configure --enable-werror CFLAGS='-g1 -O2' CXXFLAGS='-g1 -O2' \
+      "${@:2}" &&
     make -j"$(nproc)" all && make -j"$(nproc)" check TESTS=
 }
 
@@ -35,7 +36,7 @@ if [ "$1" = --sanitized ]; then
   how=sanitized
   shift
 fi
-if output=$($how "$1" 2>&1); then
+if output=$($how "$@" 2>&1); then
   ok "it is built: $how"
 else
   not_ok "it is built: $how" \

@@ -64,7 +64,7 @@ has_cet()
 }
 
 check 'make install succeeds' make -C "$build" -j1 install DESTDIR="$root"
-is 'seven programs are installed' "$(programs | wc -l)" 7
+is 'eight programs are installed' "$(programs | wc -l)" 8
 while read -r program; do hardened "$program"; done < <(programs)
 ! has_cet || is 'calls and returns are checked by the processor' \
   "$(unprotected)" ''

@@ -21,7 +21,8 @@ check 'make install succeeds' installs
 is 'others may run backend and filters' "$(
   cd "$root$serverbin" && stat -c '%a %n' backend/* filter/*)" \
   '755 backend/docextract
-755 filter/todocextract'
+755 filter/todocextract
+755 filter/todocextract-check'
 module=/usr/local/lib/docextract/docextract-text.so
 is 'others may load the text module' "$(stat -c %a "$root$module")" 644
 check 'where the filter looks for it' \
@@ -32,6 +33,28 @@ check 'the driver is there' \
 has 'docextract-notify starts with every desktop session' \
   "$(cat "$root"/usr/local/etc/xdg/autostart/docextract-notify.desktop)" \
   '^Exec=/usr/local/bin/docextract-notify$'
+new_config() # [LINE...]: its language; where the computer sets its own
+{
+  printf '%s\n' "$@" > "$root/locale"
+  (umask 077 && sh "$root/usr/local/share/docextract/new-config" \
+    "$root/locale" "$root/conf")
+  sed -n 's/^Language //p' "$root/conf"
+  cmp -s <(sed 's/^Language .*/#Language en/' "$root/conf") doc/docextract.conf ||
+    echo 'and more than that'
+}
+is 'a new configuration has the language of the computer' "$(
+  new_config LANG=de_AT.UTF-8
+  new_config '# any' 'LANG="fr_FR@euro"'
+  new_config LANG=ja_JP.UTF-8 LC_MESSAGES=es)" "$(printf '%s\n' de fr es)"
+is 'or it is in English' "$(
+  new_config
+  new_config LANG=C.UTF-8
+  new_config LANG=den_DK.UTF-8
+  new_config LANG=pt_BR.UTF-8
+  rm "$root/locale" && sh "$root/usr/local/share/docextract/new-config" \
+    "$root/locale" "$root/conf" && grep ^Language "$root/conf")" \
+  "$(printf '%s\n' en en en en 'Language en')"
+is 'and others may read it' "$(stat -c %a "$root/conf")" 644
 check 'the command is there' [ -x "$root/usr/local/bin/docextract" ]
 is 'docextract-fhir is there, and others may run it' "$(
   stat -c %a "$root/usr/local/bin/docextract-fhir"
@@ -44,7 +67,7 @@ loaded() # FILE: the libraries of HTTP and signatures that it names
   readelf -d "$1" | sed -n 's/.*(NEEDED).*\[lib\(curl[^.]*\|crypto\|ssl\)\..*/\1/p' |
     sort | xargs
 }
-for program in "$root$serverbin"/{backend/docextract,filter/todocextract} \
+for program in "$root$serverbin"/{backend/docextract,filter/todocextract{,-check}} \
   "$root"/usr/local/bin/docextract{,-notify}; do
   is "${program#"$root"} loads neither libcurl nor OpenSSL" \
     "$(loaded "$program")" ''

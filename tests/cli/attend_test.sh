@@ -78,7 +78,7 @@ hold"
 dx submit "$dir/a.pdf"
 end_play
 has 'submit: does not wait for an administrator' "$rc $err" \
-  '^78 .*404.*; check BaseURL; docextractd then continues job '
+  '^78 .*404.*; check BaseURL; docextractd continues job '
 new_spool
 play "? attend\n$(note admin E_KEY 1 0 0 0 'no key')\nhold"
 dx submit "$dir/a.pdf"
@@ -100,7 +100,7 @@ is 'submit: a docextractd that is started again is attended again' \
 
 # The command gives up after 10 s without docextractd, and tries once a second.
 new_spool
-play "greet docextractd 1 1.0 service\n\n$(
+play "greet docextractd 2 1.0\n\n$(
   yes '? attend' | head -n 11 | sed G)\n\n? attend\n> end OK success"
 dx submit "$dir/a.pdf"
 end_play
@@ -122,7 +122,7 @@ has 'submit: a signal ends it, not the job' "$rc $(cat "$dir/err")" \
 is 'submit: the job stays' "$(ls "$spool/received" | wc -l)" 1
 
 new_spool
-play 'greet docextractd 999 9.0 service'
+play 'greet docextractd 999 9.0'
 dx submit "$dir/a.pdf"
 end_play
 has 'submit: another version is no reason to lose anything' "$rc $err" \
@@ -134,7 +134,7 @@ is 'submit: nothing is lost' "$(ls "$spool/received" | wc -l)" 1
 key=$(ls "$spool/received") key=${key%.*}
 dx jobs
 has 'jobs: what nobody has picked up is stored' "$out" \
-  "^${key:0:8}  stored +- +.* 0/1 +0  The chart is on this computer: docextractd is not running"
+  "^${key:0:8}  stored +- +.* 0/1 +0  The chart is on this computer: $missing\$"
 dx show "$key"
 has 'show: and has no results yet' "$rc $err" \
   '^75 .*has no results yet; to see its status, run: docextract jobs$'
@@ -191,7 +191,7 @@ is_driven() { "$program" -c "$conf" report | grep -A 1 '^docextractd$'; }
 stop_play
 has 'report: says whether docextractd runs' "$(is_driven)" 'not running$'
 play ''
-has 'report: and how' "$(is_driven)" 'running as a service$'
+has 'report: or does' "$(is_driven)" ' running$'
 stop_play
 
 # --- hello -----------------------------------------------------------------

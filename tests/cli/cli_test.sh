@@ -264,7 +264,7 @@ chmod 602 "$conf"
 fails 'a configuration that others can write' configuration 78 'chmod go-w'
 configure
 chmod 644 "$dir/key"
-fails 'a key that everybody can read' configuration 78 'chmod'
+fails 'a key that everybody can read' token 77 'chmod o-rwx'
 chmod 640 "$dir/key"
 
 # A directory of root's as the spool of another user.
@@ -586,11 +586,6 @@ dx hello
 hasnt 'hello: other values cannot' "$out" '^warning'
 rm "$dir/cupsd.conf"
 
-configure 'Completion accepted'
-dx hello
-hasnt 'hello: a docextractd that was started by hand causes none' "$out" \
-  '^warning'
-
 : > "$dir/file"
 RESULTS=$dir/file configure
 dx hello
@@ -656,6 +651,13 @@ is 'submit: --together is one source' \
   "$rc $(calls create) $(calls put .status==200)" '0 1 2'
 is 'submit: --title is the title' \
   "$(jq -r .job.title "$results"/*.job.json)" 'Visit of May'
+
+new_spool
+: > "$dir/log"
+printf 'Patient: M\x81ller\n' > "$dir/cp850.txt"
+dx submit --text-encoding cp850 "$dir/cp850.txt" "$dir/a.pdf"
+is 'submit: --text-encoding is the encoding of text files' \
+  "$rc $(calls put .status==200)" '0 2'
 
 new_spool
 (cd "$dir" && cp a.pdf -- '-x.pdf')
@@ -730,7 +732,7 @@ refused() # TEXT STATUS PATTERN ARGUMENT...
     '0 0 0'
 }
 refused 'another type' 65 \
-  'file 1 cannot be sent: it is of a type that cannot be extracted; print it' \
+  'file 1 cannot be sent: it is of a type that cannot be extracted; open it' \
   "$dir/f.webp"
 refused 'an invalid file after a valid one' \
   65 'file 2' "$dir/a.pdf" "$dir/f.webp"
@@ -738,7 +740,7 @@ refused 'an empty file' 65 'file 1 is empty' "$dir/empty.pdf"
 qpdf --encrypt secret owner 256 -- "$dir/a.pdf" "$dir/locked.pdf"
 head -c 500 "$dir/b.pdf" > "$dir/cut.pdf"
 head -c 60 "$dir/d.png" > "$dir/cut.png"
-refused 'a locked PDF' 65 'file 1 cannot be sent: it is password-protected$' \
+refused 'a locked PDF' 65 'file 1 cannot be sent: it is password-protected; open it' \
   "$dir/locked.pdf"
 hasnt 'submit, a locked PDF: a retry could not succeed' "$err" 'retry'
 refused 'a truncated PDF' 65 \
@@ -752,6 +754,18 @@ refused 'two of three' 65 '^docextract: 2 of 3 files cannot be sent; nothing' \
   "$dir/locked.pdf" "$dir/a.pdf" "$dir/cut.png"
 has 'submit, two of three: each has its reason' "$(xargs <<< "$err")" \
   'file 1 cannot be sent: it is password.* file 3 cannot be sent: it is damaged'
+refused 'a text in an unknown encoding' 65 \
+  'file 1 .* line 1 is unknown; select it .*or print it as a PDF [(]here: --text-encoding[)]$' \
+  "$dir/cp850.txt"
+refused 'a text in another encoding than selected' 65 \
+  "line 1 is not valid in the encoding 'UTF-8'" --text-encoding utf-8 \
+  "$dir/cp850.txt"
+refused 'an encoding that does not exist' 64 \
+  'unknown encoding; possible encodings: Auto UTF-8 ' --text-encoding EBCDIC \
+  "$dir/cp850.txt"
+printf 'WBC \e45.40\e5\n' > "$dir/codes.txt"
+refused 'a text with printer commands' 65 'line 1 has a printer command' \
+  --text-encoding cp850 "$dir/codes.txt"
 refused 'a missing file' 65 'cannot open file 1' "$dir/none.pdf"
 refused 'a directory' 65 'not a regular file' "$dir"
 mkfifo "$dir/fifo"
@@ -948,11 +962,11 @@ has 'hello: the service default need not be chosen' "$out" \
 
 new_spool
 configure
-faults 'create * status 400\n'
+faults 'create * status 422\n'
 dx submit "$dir/a.pdf"
 is 'submit, refused by the service: its status' "$rc" 65
 has 'submit, refused by the service: why, and what to do' "$err" \
-  'responded with 400.*docextract retry [0-9a-f]{32}$'
+  'responded with 422.*docextract retry [0-9a-f]{32}$'
 is 'submit, refused by the service: the document is kept' \
   "$(find "$spool/jobs" "$spool/finished" -name 'document*' | wc -l)" 1
 faults ''
@@ -960,7 +974,7 @@ faults ''
 start_sim
 new_spool
 configure
-faults 'create 2 status 400\n'
+faults 'create 2 status 422\n'
 dx submit "$dir/a.pdf" "$dir/b.pdf"
 is 'submit, one of two refused: its status' "$rc" 65
 is 'submit, one of two refused: the other result is printed' \
@@ -1012,6 +1026,7 @@ stopped 'nothing listens' TERM '^The chart is .*; the service does not respond'
 is 'submit, nothing listens: the document is kept' \
   "$(find "$spool/jobs" "$spool/finished" -name 'document*' | wc -l)" 1
 has 'submit, nothing listens: the journal names host and port' \
-  "$(jq -r .message "$spool"/jobs/*/job.json)" "^127\\.0\\.0\\.1:[0-9]+: [A-Z]"
+  "$(jq -r ".submissions[0].message" "$spool"/jobs/*/job.json)" \
+  "^cannot connect to '127\\.0\\.0\\.1:[0-9]+': [A-Z]"
 
 end

@@ -50,7 +50,7 @@ retried() # ARGUMENT...: retries the job, until nothing more is to be done
 # A job whose submit failed, because the service refused the documents.
 submit_failed() # FILE...
 {
-  faults 'create * status 400\n'
+  faults 'create * status 422\n'
   dx submit "$@"
   faults ''
   key=$(sed -n 's/^Stored .* as job //p' "$dir/out")
@@ -168,8 +168,9 @@ is 'jobs: the JSON is complete' \
     received_at: true, documents: 2, extracted: 2, cases: 2,
     sentence: "Extracted 2 cases", message: null,
     retry_at: null, submissions: [{state: "extracted", source_id: true, cases: 1,
-    reason: null}, {state: "extracted", source_id: true, cases: 1,
-    reason: null}]}')"
+    reason: null, message: null, retry_at: null}, {state: "extracted",
+    source_id: true, cases: 1, reason: null, message: null,
+    retry_at: null}]}')"
 
 submit_failed "$dir/a.pdf" "$dir/b.pdf"
 failed_key=$key
@@ -178,12 +179,21 @@ dx jobs
 has 'jobs: the oldest comes first' "$(sed -n 2p <<< "$out")" \
   "^${key:0:8}  failed +- +[0-9]+ d +0/2 +0  .*rejected"
 has 'jobs: the newest comes last' "$(sed -n 3p <<< "$out")" 'extracted'
+edit "$key" '.submissions[0] += {hook_ms: 1, message: "OnResult failed"}'
+dx jobs
+has 'jobs: an OnResult that failed is listed after what has failed' \
+  "$(grep "^${key:0:8}" <<< "$out")" 'rejected.*; OnResult failed$'
+dx jobs --json
+has 'jobs --json: also in its message' \
+  "$(jq -r ".[] | select(.key == \"$key\").message" <<< "$out")" \
+  "^the service responded with 422 .*; OnResult failed$"
+edit "$key" '.submissions[0] |= (.hook_ms = 0 | .message = "")'
 
 # A second job whose key has the same ten digits at its beginning.
 alike=${key:0:10}$(printf '%022x' 1)
 [ "${key:10:1}" != 0 ] || alike=${key:0:10}1$(printf '%021x' 1)
 cp -a "$spool/jobs/$key" "$spool/jobs/$alike"
-edit "$alike" ".key = \"$alike\" | .submissions[0].state = \"extracted\" |
+edit "$alike" ".key = \"$alike\" | .file_id = \"\" | .submissions[0].state = \"extracted\" |
   .submissions[0].source_id = \"s\" | .submissions[0].section = \"default\" |
   .submissions[0].base_url = .base_url"
 dx jobs
@@ -197,7 +207,7 @@ edit "$alike" '.submissions[1].state = "stored"'
 dx jobs
 has 'jobs: a job that nobody drives waits for docextractd' \
   "$(grep "^${alike:0:11}" <<< "$out")" \
-  'stored +- .*: docextractd is not running$'
+  "stored +- .*: $missing\$"
 
 echo '{' > "$spool/jobs/$alike/job.json"
 dx jobs
@@ -260,7 +270,7 @@ is 'retry: and nothing is sent' "$(wc -l < "$dir/log")" 0
 fresh
 start_sim
 configure
-faults 'create 2 status 400\n'
+faults 'create 2 status 422\n'
 dx submit "$dir/a.pdf" "$dir/b.pdf"
 key=$(jobs)
 faults ''
@@ -353,9 +363,8 @@ dx jobs
 has 'jobs: the reason for waiting is shown' "$out" \
   ' stored +- .*the service does not respond, trying again: .*connect'
 dx retry "$key"
-has 'retry: a job that docextractd works on is left to it' "$rc $out" \
-  "^0 docextractd is processing job $key; nothing to do"
-has 'retry: with what it waits for' "$out" '^Its message: .*connect'
+is 'retry: a job that docextractd works on is tried again at once' \
+  "$rc $out$err" "0 Retrying job $key; check with: docextract jobs"
 end_submit KILL
 start_sim
 configure
@@ -404,7 +413,7 @@ faults 'create * status 404\n'
 dx submit "$dir/a.pdf"
 key=$(jobs)
 has 'submit, another server: its status, and what happens next' "$rc $err" \
-  '^78 .*404.*docextractd then continues job '
+  '^78 .*404.*docextractd continues job '
 until_true has_message 404
 dx jobs
 has 'jobs: the reason is shown' "$out" "stored .*404"
@@ -455,7 +464,7 @@ is 'print jobs: of an option that appears twice, the last is of cupsd' \
   "$(journal | jq -r .uuid)" urn:uuid:12
 
 fresh
-faults 'create * status 400\n'
+faults 'create * status 422\n'
 backend 12 "$dir/a.pdf"
 faults ''
 key=$(jobs)
@@ -523,7 +532,7 @@ is 'and ends with the result' "$rc $(state "$key") $(mrns)" '0 extracted 1'
 undecided()
 {
   fresh
-  faults 'create * status 400\n'
+  faults 'create * status 422\n'
   backend 12 "$dir/a.pdf"
   faults ''
   : > "$dir/log"
@@ -554,6 +563,63 @@ undecided
 dx cancel chart-12
 has 'undecided: cancel gives it up' "$rc $out" "^0 Canceled job $key"
 is 'undecided: nothing of it was sent' "$(sent) $(documents)" '0 0 0'
+
+# --- all of them -----------------------------------------------------------
+
+undecided
+undecided_key=$key
+submit_failed "$dir/b.pdf"
+failed_key=$key
+: > "$dir/log"
+dx retry --all
+is 'retry --all: only what failed' "$rc $out$err" \
+  '0 Retrying 1 job; check with: docextract jobs'
+check 'retry --all: it is extracted' until_true is_finished "$failed_key"
+is 'retry --all: it alone is sent' "$(sent) $(state "$undecided_key")" \
+  '1 1 stored'
+dx cancel --all
+is 'cancel --all: not what needs a decision' \
+  "$rc $out $(state "$undecided_key")" '0 Canceled 0 jobs stored'
+dx retry --all --state undecided --service other
+is 'retry --all: another section has none' "$rc $out" '0 Retrying 0 jobs'
+dx retry --all --state undecided --queue CHART
+is 'retry --all: decides if that state is given' "$rc $out" \
+  '0 Retrying 1 job; check with: docextract jobs'
+check 'retry --all: then it is extracted' until_true is_finished "$undecided_key"
+undecided
+submit_failed "$dir/b.pdf"
+rm "$spool/jobs/$key/document-0001"
+dx retry --all
+is 'retry --all: not what has no documents' "$rc $out" '0 Retrying 0 jobs'
+dx retry --all --state failed
+has 'retry --all: unless it is asked for' "$rc $out" '^65 Retrying 0 jobs$'
+has 'retry --all: each error has its job' "$err" \
+  "^docextract: $key: nothing in job .* can be retried"
+has 'retry --all: and the last one the count' "$(tail -n 1 <<< "$err")" \
+  '^docextract: 1 of 1 failed$'
+dx cancel --all --state failed
+is 'cancel --all: all in a state' "$rc $out $(state "$key")" \
+  '0 Canceled 1 job canceled'
+dx cancel --all --state undecided
+is 'cancel --all: decides if that state is given' "$rc $out $(documents)" \
+  '0 Canceled 1 job 0'
+does_not_fit() # PATTERN ARGUMENT...
+{
+  dx "${@:2}"
+  has "'${*:2}' is refused" "$rc $err" "^64 docextract: $1\$"
+}
+does_not_fit "'retry' takes JOB..., or --all for all jobs" retry
+does_not_fit "'cancel' takes either JOB... or --all" cancel --all chart-12
+does_not_fit '--state selects jobs, and requires --all' \
+  retry chart-12 --state failed
+does_not_fit '--queue selects jobs, and requires --all' \
+  cancel chart-12 --queue chart
+does_not_fit '--service selects jobs, and requires --all' \
+  cancel chart-12 --service default
+does_not_fit "jobs in state 'extracted' have finished; there is nothing to retry" \
+  retry --all --state extracted
+does_not_fit 'unknown state; possible states: .*' retry --all --state lost
+does_not_fit "'retry' does not accept --user" retry --all --user ann
 
 # --- cancel ----------------------------------------------------------------
 
@@ -647,7 +713,7 @@ has 'cancel: says that the manifest is missing' "$out$err" \
 configure
 
 fresh
-faults 'create * status 400\n'
+faults 'create * status 422\n'
 backend 13 "$dir/a.pdf"
 faults ''
 key=$(jobs)
@@ -674,68 +740,23 @@ is 'jobs: a receipt that cannot be read is counted' "$rc $err" \
 1 damaged job in '$spool/damaged'"
 end_play
 
-# --- docextractd is started where it is needed ------------------------------
+# --- no docextractd runs -----------------------------------------------------
 
 # The commands that read do without it.
 fresh
 submit_failed "$dir/a.pdf"
 stop_docextractd
-is_running() { [ -S "$spool/docextractd.sock" ]; }
 for verb in jobs "show $key" metrics config 'purge --dry-run'; do
   # shellcheck disable=SC2086
   "$program" -c "$conf" $verb > "$dir/out" 2> "$dir/err"
-  is "$verb: starts nothing" "$(is_running && echo running)" ''
+  hasnt "$verb: needs no docextractd" "$(cat "$dir/err")" 'not running'
 done
-if [ "$(id -u)" = 0 ]; then # that build of the command trusts the environment
-  cat > "$dir/started" << END
-#!/bin/sh
-echo \$\$ >> '$dir/started.pid'
-exec '$build/daemon/docextractd' "\$@"
-END
-  chmod 755 "$dir/started"
-  : > "$dir/started.pid"
-  give "$dir/started.pid"
-  starts() # VERB ARGUMENT...: sets rc, out and err
-  {
-    "$program" -c "$conf" "$@" > "$dir/out" 2> "$dir/err"
-    rc=$? out=$(cat "$dir/out") err=$(cat "$dir/err")
-    started=$(tail -n 1 "$dir/started.pid")
-    is "$1: starts docextractd" "$(wc -l < "$dir/started.pid") \
-$(ps -o user= -p "${started:-0}")" "1 $owner"
-    [ -z "$started" ] || kill "$started"
-    until_true is_gone "${started:-0}"
-    : > "$dir/started.pid"
-  }
-  chmod 640 "$conf"
-  export DX_DOCEXTRACTD=$dir/started
-  faults 'source * word processing\n' # it may take its time until the cancel
-  starts retry "$key"
-  is 'retry: and is answered by it' "$rc $out $err" \
-    "0 Retrying job $key; check with: docextract jobs "
-  starts hello
-  has 'hello: and is told how it was started' "$rc $out" \
-    'docextractd +running, started on demand, so print jobs complete only with their results$'
-  hasnt 'hello: which is no problem' "$out" '^warning'
-  starts cancel "$key"
-  is 'cancel: and is answered by it' "$rc" 0
-  starts jobs --seen
-  is 'jobs --seen: and is answered by it' "$rc" 0
-  starts purge "$key"
-  is 'purge: and is answered by it' "$rc $out" "0 Removed job $key"
-  faults ''
-  configure 'Completion accepted'
-  starts hello
-  has 'hello: with Completion accepted it is one' "$out" \
-    "^warning: Completion is 'accepted' but docextractd is not a service: "
-  configure
-  starts submit "$dir/a.pdf"
-  is 'submit: and has the result' "$rc $(mrns | tr -d '\n')" '0 1'
-  export DX_DOCEXTRACTD=/nonexistent/docextractd
-  "$program" -c "$conf" submit "$dir/b.pdf" > "$dir/out" 2> "$dir/err"
-  has 'submit: where it cannot be started, the job is stored' \
-    "$? $(cat "$dir/err")" '^75 docextract: job [0-9a-f]{32} is stored, and waits: '
-  unset DX_DOCEXTRACTD
-fi
+for verb in "retry $key" "cancel $key" 'jobs --seen' hello; do
+  # shellcheck disable=SC2086
+  "$program" -c "$conf" $verb > "$dir/out" 2> "$dir/err"
+  has "$verb: names what starts it" "$? $(cat "$dir/err")" "^78 docextract: .*$missing\$"
+done
+is 'and the job is as it was' "$(state "$key")" failed
 
 # --- docextractd loads its configuration -------------------------------------
 
@@ -881,7 +902,7 @@ is 'jobs --json: filtered, too, without the user' \
   "$(jq -r '.[].key' <<< "$out") $(grep -c '"ann"' <<< "$out")" "$printed 0"
 dx jobs --state done
 has 'jobs --state: an unknown state is a usage error that lists all' "$rc $err" \
-  '^64 docextract: unknown state; possible states: undecided stored .* expired stalled incomplete lost$'
+  '^64 docextract: unknown state; possible states: undecided stored .* expired$'
 
 touch -d '2 days ago' "$spool"/{jobs,finished}/*/job.json
 is 'jobs: what was finished more than a day ago is left out' "$(listed)" \
@@ -929,16 +950,7 @@ is 'jobs --json: the message and the time are two values' \
 edit "$key" '.retry_at = "2026-01-31T14:05:00Z"'
 dx jobs
 has 'jobs: no time that has passed' "$out" '0  The chart is on this computer: no connection$'
-for code in E_CONFIG E_KEY; do
-  edit "$key" ".message = \"fix it\" | .message_code = \"$code\" |
-    .queue = \"chart\" | .id = \"12\" | .print.backend = \"ended\" |
-    .received_at = \"2999-01-31T14:05:00Z\""
-  dx jobs
-  has "jobs: how to start a queue that stopped with $code" "$out" \
-    '^[0-9a-f]+  stored +chart-12 +0 s .*: fix it; when it is fixed, run: cupsenable chart$'
-done
-edit "$key" '.retry_at = "2999-01-31T14:05:00Z" | .queue = null |
-  .id = null | .print.backend = "none" | .message = "no connection" | .message_code = null'
+edit "$key" '.retry_at = "2999-01-31T14:05:00Z"'
 end_play
 dx jobs
 has 'jobs: nor one if it is not tried again' "$out" '0  The chart is on this computer: no connection$'

@@ -290,16 +290,16 @@ is 'show --html: what is no result is no page' "$rc $out" '65 '
 new_spool
 start_sim
 configure
-faults 'create 2 status 400\n'
+faults 'create 2 status 422\n'
 submitted "$dir/a.pdf" "$dir/b.pdf"
 faults ''
 dx show "$key"
 has 'show: the extracted document of two is shown' "$rc $out" 'Ann Ahrens'
 has 'show: with the reason of the other one' "$err" \
-  'document 2: failed: .*responded with 400'
+  'document 2: failed: .*responded with 422'
 dx show --html "$key"
 has 'show --html: both are on the page' "$(page)" \
-  '>Ahrens<.*<p class="note">document 2: failed: .*responded with 400.*</p></main>'
+  '>Ahrens<.*<p class="note">document 2: failed: .*responded with 422.*</p></main>'
 has 'show --html: and it is still reported' "$err" 'document 2: failed: '
 submitted "$dir/a.pdf" "$dir/b.pdf"
 "$program" -c "$conf" show --json "$key" > "$dir/shown"
@@ -332,7 +332,7 @@ dx show "$key"
 has 'show: without its service, a job says so' "$rc $(tail -n 1 <<< "$err")" \
   '^78 .*no longer configured, so its results directory is unknown'
 configure
-faults 'create * status 400\n'
+faults 'create * status 422\n'
 submitted --together "$dir/a.pdf" "$dir/b.pdf"
 faults ''
 dx show "$key"
@@ -356,7 +356,7 @@ kept() { jobs | wc -l; }
 new_spool
 submitted "$dir/a.pdf"
 done_key=$key
-faults 'create * status 400\n'
+faults 'create * status 422\n'
 submitted "$dir/b.pdf"
 failed_key=$key
 submitted "$dir/b.pdf"

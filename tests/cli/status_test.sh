@@ -59,7 +59,7 @@ job_of() # USER FILE
 # A job of USER that the service refused.
 failed_job_of() # USER
 {
-  faults 'create * status 400\n'
+  faults 'create * status 422\n'
   job_of "$1" "$dir/a.pdf"
   faults ''
 }
@@ -290,12 +290,13 @@ fi
 is 'watch: what ended since then' \
   "$(jq -r '.job.submissions[0].state' "$dir/watched" | sort -u | xargs)" \
   'extracted failed'
-faults 'create * status 400\n'
+faults 'create * status 422\n'
 dx retry "$key"
 until_true has_watched $((n + 1))
+then='print it to a new PDF, and print that, or ask the administrator'
 is 'watch: what failed, and why' "$(tail -n 1 "$dir/watched" |
   jq -c '[.job.key, .job.submissions[0].state, .sentence]')" \
-  "[\"$key\",\"failed\",\"The chart was not extracted: the service rejected it\"]"
+  "[\"$key\",\"failed\",\"The chart was not extracted: the service rejected it; $then\"]"
 faults ''
 if_root && dx retry "$another"
 has_ended() { [ -e "$spool/finished/$1" ]; } # KEY
@@ -332,13 +333,13 @@ if if_root; then
   start_serving
   dx jobs
   has 'words: the administrator reads what the service responded' \
-    "$(grep "^${key:0:8}" <<< "$out")" ' 0  .* responded with 400 to '
+    "$(grep "^${key:0:8}" <<< "$out")" ' 0  .* responded with 422 to '
   dx_as "$ann" jobs
   has 'words: a user reads the sentence of their print job' \
-    "$(grep "^${key:0:8}" <<< "$out")" ' 0  The chart was not extracted: the service rejected it$'
+    "$(grep "^${key:0:8}" <<< "$out")" " 0  The chart was not extracted: the service rejected it; $then\$"
   dx_as "$ann" show "$key"
   has 'words: show, too' "$err" \
-    '^docextract: document 1: failed: The service rejected it$'
+    "^docextract: document 1: failed: The service rejected it; $then\$"
   is 'words: and so do their programs' \
     "$(ask "$ann" 'jobs all' | grep -c "400 to")" 0
   watch_as "$ann" 2026-01-01T00:00:00Z
@@ -346,7 +347,7 @@ if if_root; then
   until_true is_watched
   is 'words: and who watches' "$(jq -r --arg key "$key" \
     'select(.job.key == $key).job.submissions[0].reason' "$dir/watched")" \
-    'The service rejected it'
+    "The service rejected it; $then"
   end_watch
 
   stop_sim

@@ -29,14 +29,12 @@ words_of() # ERROR
   esac
 }
 
-# 0: it continued. 7: cupsd runs it again. 4: the queue stops, because only an
-# administrator can fix it.
+# 0: it continued. 7: cupsd runs it again. It never stops the queue (4).
 ends_well() # ERROR
 {
   case $status in
   0) ;;
   7) says_why "$1" ;;
-  4) [ "$1" = EACCES ] && says_why "$1" ;;
   *) false ;;
   esac
 }
@@ -77,7 +75,8 @@ gone_or_over() { daemon_is_gone || is_gone "$1"; }
 
 fails_in_daemon() # GROUP N COUNT ERROR
 {
-  local first
+  local first lost_puts=0
+  [ "$1" != memory ] || lost_puts=1 # libcurl, without memory for a response
   start_walked_daemon "fail $*"
   run_to_the_end 1 &
   first=$!

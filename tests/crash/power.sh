@@ -34,7 +34,7 @@ run_until() # N before|after
   keep_base
   start_walked_daemon "cut $*" "$dir/ops"
   if ! power_is_off && [ "$status" != 0 ]; then
-    (print_it $((60 * $(machine_load))) "cut $*" "$dir/ops") \
+    (print_it $((60 * slowest)) "cut $*" "$dir/ops") \
       > "$dir/out" 2> "$dir/err"
     status=$?
   fi

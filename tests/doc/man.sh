@@ -181,7 +181,9 @@ has 'completion: bash knows it' "$(complete -p docextract)" '-F _docextract '
 completes 'all commands' "$(sort <<< "$verbs" | paste -sd' ')" ''
 completes 'the beginning of a command' 'hello' he
 completes 'options before a command' '--help' --h
-completes 'the options of a command' '--title --together' submit --t
+completes 'the options of a command' '--text-encoding --title --together' \
+  submit --t
+completes 'an encoding' 'Shift_JIS' submit --text-encoding Sh
 completes 'those of an abbreviated one' '--json' jo --j
 completes 'not those of another command' '' jobs --title
 

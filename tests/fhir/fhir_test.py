@@ -1,5 +1,6 @@
 """fhir_test.py PROGRAM - unit tests of docextract-fhir."""
 import base64
+import codecs
 import contextlib
 import hashlib
 import importlib.machinery
@@ -568,6 +569,13 @@ class Documents(Test):
 
 
 class Files(Test):
+    def test_byte_order_mark_is_ignored(self):
+        manifest = deliver(self.results, 'S', {'C': codecs.BOM_UTF8 + json.dumps(
+            {'status': 200, 'results': {'status': 'complete', 'medical_data': {
+                'D': PATIENT}}}).encode()})
+        self.assertEqual(self.convert(manifest), 0)
+        self.assertEqual(len(self.outputs()), 1)
+
     def test_same_input_gives_the_same_bytes(self):
         paths = generate(self.results, 50)
         other = self.new_directory('other')

@@ -291,7 +291,8 @@ font='/Type/Font/Subtype/Type0/Name/X/BaseFont/X/FirstChar 0/LastChar 0/Widths[9
   /Differences[65/A]/CMapName/X/WMode 0/Registry(X)/Ordering(X)/Supplement 0'
 document "$dir/keys.pdf" << END
 1 0 obj <</Type/Catalog/Version/1.7/Pages 2 0 R/OCProperties<</OCGs[20 0 R]
-  /D<</BaseState/ON/OFF[]>>>>>> endobj
+  /D<</BaseState/ON/OFF[]>>>>/OutputIntents[<</Type/OutputIntent/S/GTS_PDFX
+  /OutputConditionIdentifier(X)/DestOutputProfile 23 0 R>>]>> endobj
 2 0 obj <</Type/Pages/Count 1/Kids[3 0 R]>> endobj
 3 0 obj <</Type/Page/Parent 2 0 R/MediaBox[0 0 99 99]/CropBox[0 0 98 98]
   /BleedBox[0 0 97 97]/TrimBox[0 0 96 96]/ArtBox[0 0 95 95]/Rotate 90
@@ -330,7 +331,7 @@ document "$dir/keys.pdf" << END
   /BlackPoint[0 0 0]/Gamma[1 1 1]/Matrix[1 0 0 0 1 0 0 0 1]/Range[0 1]
   /Alternate/DeviceGray>> endobj
 15 0 obj <<$font/DescendantFonts[15 0 R]/FontDescriptor 17 0 R/FontFile 18 0 R
-  /FontFile2 18 0 R/FontFile3 18 0 R/CIDSet 18 0 R/Style<</Panose<00>>>
+  /FontFile2 18 0 R/FontFile3 18 0 R/Style<</Panose<00>>>
   /Encoding 19 0 R/ToUnicode 19 0 R/CIDToGIDMap 18 0 R
   /CIDSystemInfo<</Registry(X)>>/CharProcs<</X 7 0 R>>/Resources 5 0 R>> endobj
 16 0 obj [/CalGray<</WhitePoint[1 1 1]>>] endobj
@@ -343,7 +344,8 @@ document "$dir/keys.pdf" << END
 21 0 obj <</Type/OCMD/OCGs 20 0 R/P/AllOn/VE[/And 20 0 R]
   /ActualText(X)>> endobj
 22 0 obj <</Type/Group/S/Transparency/CS 16 0 R/I true/K true>> endobj
-trailer <</Root 1 0 R/Size 23>>
+23 0 obj $(stream 'x' '/N 3/Alternate/DeviceRGB') endobj
+trailer <</Root 1 0 R/Size 24>>
 %%EOF
 END
 kept() # PDF
@@ -470,7 +472,7 @@ document "$dir/bare.pdf" << END
   /PieceInfo<</X<</Private(SECRET-Pi)>>>>/Collection<</D(SECRET-Co)>>
   /URI<</Base(http://SECRET-Base)>>/Threads[<</I<</Title(SECRET-Th)>>>>]
   /StructTreeRoot<</K[<</S/P/Pg 4 0 R/Alt(SECRET-Alt)/AF[20 0 R]>>]>>
-  /OutputIntents[<</Info(SECRET-OI)/DestOutputProfile 20 0 R>>]
+  /OutputIntents[<</Info(SECRET-OI)/DestOutputProfile 22 0 R>>]
   /PageLabels<</Nums[0<</P(SECRET-Label)>>]>>/Legal<</Attestation(SECRET-Le)>>
   /Requirements[<</RH<</Script(SECRET-Re)>>>>]/Perms<</DocMDP 20 0 R>>
   /DSS<</Certs[20 0 R]>>/DPartRoot<</DPartRootNode<</DPM<</X(SECRET-D)>>>>>>
@@ -618,6 +620,21 @@ cp "$dir/body" "$dir/tame.pdf"
 is 'but nothing of it is sent' "$(secrets "$dir/tame.pdf")" ''
 is 'and it prints the same' "$("$same" "$dir/bare.pdf" "$dir/tame.pdf" 2>&1)" \
   same
+
+# The form is also a profile, of which /Alternate is kept; the other profile is
+# damaged.
+for profiles in '6 0 R>><</DestOutputProfile 5 0 R' \
+  '5 0 R>><</DestOutputProfile 6 0 R'; do
+  {
+    page_with_form X | sed "s|/Catalog|&/OutputIntents[<</DestOutputProfile $profiles>>]|"
+    echo "5 0 obj $(stream '0 0 9 9 re f' '/Subtype/Form/BBox[0 0 9 9]
+      /Alternate 7 0 R') endobj"
+    echo "6 0 obj $(stream 'x' '/N 3/Filter/FlateDecode') endobj"
+    echo "7 0 obj <</N 3/AA $(script Alternate)>> endobj"
+  } | with_table "$dir/two.pdf"
+  is "a damaged profile, and a form as a profile: $profiles" \
+    "$(result "$dir/two.pdf") $(secrets "$dir/body")" 'document 1 0 '
+done
 has 'what a page shows is kept: words for glyphs' "$(plain "$dir/tame.pdf")" \
   'ActualText .kept text.'
 has 'and the value of a field' "$(text_of "$dir/tame.pdf")" 'kept value'

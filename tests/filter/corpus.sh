@@ -2,7 +2,7 @@
 #
 # corpus.sh - PDFs written by various programs: each is sent with its pages, look
 # and text unchanged, or refused with the correct reason. PDFs made by others are
-# in tests/long/corpus.sh.
+# in tests/nightly/corpus.sh.
 #
 # Needs what lib.sh needs, and Ghostscript; uses LibreOffice if it is installed.
 . "$(dirname "$0")/lib.sh"

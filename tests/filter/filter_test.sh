@@ -219,17 +219,18 @@ for options in number-up=4 landscape orientation-requested=4 fit-to-page \
   is "$options: pages stay as they are" "$("$same" "$dir/five.pdf" "$dir/body")" \
     same
 done
+without='print it without that option, or ask the administrator'
 while IFS='|' read -r options reason why; do
   is "$options: refused" "$(result "$dir/five.pdf"): $(reason)" \
     "refused $reason 0: $why"
-done << 'END'
+done << END
 page-ranges=7-9|no-pages|'page-ranges' selects none of its pages; check which pages are selected
 page-ranges=1 page-set=even|no-pages|'page-ranges' and 'page-set' selects none of its pages; check which pages are selected
-page-ranges=3-1|options|'page-ranges' is not a list of pages
-page-ranges=0|options|'page-ranges' is not a list of pages
-page-ranges=abc|options|'page-ranges' is not a list of pages
-page-ranges=1,|options|'page-ranges' is not a list of pages
-page-set=some|options|'page-set' has no such choice
+page-ranges=3-1|options|'page-ranges' is not a list of pages; $without
+page-ranges=0|options|'page-ranges' is not a list of pages; $without
+page-ranges=abc|options|'page-ranges' is not a list of pages; $without
+page-ranges=1,|options|'page-ranges' is not a list of pages; $without
+page-set=some|options|'page-set' has no such choice; $without
 END
 for file in dot.png dot.jpg dot.gif gray.pgm text; do
   options=page-ranges=1
@@ -245,6 +246,31 @@ is 'separator pages are inserted between the selected pages' \
   "$(result "$dir/five.pdf") $(text_of "$dir/body")" \
   'document 4 0 two three SEPARATOR four'
 options=
+
+# --- the program that made it ------------------------------------------------
+
+gs -q -dNOPAUSE -dBATCH -sDEVICE=pdfwrite -sOutputFile="$dir/made.pdf" \
+  "$dir/one.pdf"
+qpdf --encrypt '' owner 256 --print=none -- "$dir/made.pdf" "$dir/no-print.pdf"
+is 'a PDF that must not be printed is refused' "$(result "$dir/no-print.pdf")" \
+  'refused protected 0'
+has 'the entry has its producer' "$(field program)" '^GPL Ghostscript [0-9.]+$'
+hasnt 'but not the reason, which the user reads' "$(reason)" Ghostscript
+is 'a PDF that is sent' "$(result "$dir/made.pdf")" 'document 1 0'
+is 'has none' "$(field program)" ''
+{
+  head -c 33 "$dir/dot.png"
+  printf '\0\0\0\x0FtEXtSoftware\0Scan 2----'
+} > "$dir/made.png"
+is 'a truncated PNG is refused' "$(result "$dir/made.png")" 'refused damaged 0'
+is 'the entry has its software' "$(field program)" 'Scan 2'
+has 'and it is to be scanned again' "$(reason)" '; scan it again, or ask for'
+qpdf --object-streams=disable "$dir/made.pdf" "$dir/plain.pdf"
+sed 's/GPL Ghostscript/Roe, Jane 00471/' "$dir/plain.pdf" > "$dir/named.pdf"
+qpdf --encrypt '' owner 256 --print=none -- "$dir/named.pdf" "$dir/odd.pdf"
+is 'a producer that looks like no program: refused' "$(result "$dir/odd.pdf")" \
+  'refused protected 0'
+is 'and it is left out' "$(field program)" ''
 
 # --- separators ------------------------------------------------------------
 
@@ -327,7 +353,7 @@ configure 'MaxDocumentSize 1M'
 is 'larger than MaxDocumentSize: refused' "$(result "$dir/large.png")" \
   'refused too-large 0'
 is 'and the reason names the limit' "$(reason)" \
-  'it is larger than MaxDocumentSize (1M)'
+  'it is larger than MaxDocumentSize (1M): raise that, or print fewer pages at a time'
 is 'a small one is accepted' "$(result "$dir/five.pdf")" 'document 5 0'
 configure 'MaxDocumentSize 2M'
 is 'so is a large one if it is allowed' "$(result "$dir/large.png")" \
@@ -357,7 +383,7 @@ options=CaseSeparators=Every1
 is 'longer than FilterTimeLimit: refused' "$(result "$dir/huge.pdf")" \
   'refused too-slow 0'
 is 'and the reason names the limit in seconds' "$(reason)" \
-  'processing it took longer than FilterTimeLimit (1 s)'
+  'processing it took longer than FilterTimeLimit (1 s): raise that, or print fewer pages at a time'
 options=
 rm "$dir/huge.pdf" "$dir/large.png"
 configure "SeparatorPage $dir/separator.pdf"
@@ -408,11 +434,17 @@ is 'with the backend of another driver nothing is written' "$(
   echo "$? $(wc -c < "$dir/out") $(grep -c '^WARNING:.*everywhere' "$dir/err")" \
     "$(grep -c '^ERROR: .* without its driver on this computer' "$dir/err")"
 )" '1 0 1 1'
-is 'its message is in the language of the user' "$(
-  export DEVICE_URI=ipp://127.0.0.1/printers/chart LANG=de.UTF-8
-  LC_ALL='' LC_MESSAGES='' "$filter" 7 u t 1 '' < "$dir/five.pdf" 2>&1 |
-    grep -c '^ERROR: Bitte dem Administrator melden'
-)" 1
+said_to_a_german() # PATTERN: how often the message has it
+{
+  DEVICE_URI=ipp://127.0.0.1/printers/chart LANG=de.UTF-8 LC_ALL='' \
+    LC_MESSAGES='' "$filter" 7 u t 1 '' < "$dir/five.pdf" 2>&1 |
+    grep -c "^ERROR: $1"
+}
+is 'its message is in the language of the site' \
+  "$(said_to_a_german 'Contact your administrator')" 1
+is 'or of the user, if there is no configuration' \
+  "$(export CUPS_SERVERROOT=$dir/nonexistent
+  said_to_a_german 'Bitte dem Administrator melden')" 1
 "$filter" 7 u t 1 '' < "$dir/five.pdf" > /dev/full 2> /dev/null
 is 'a full stdout exits with 1' "$?" 1
 is 'so does a closed one' "$(

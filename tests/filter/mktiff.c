@@ -7,17 +7,22 @@
  * Writes FILE, and FILE.1.ppm, FILE.2.ppm... with the pixels of the pages as
  * they are stored; if they are black and white, also FILE.1.pbm... Page n has a
  * square at the top left and n bars below it. Keys: pages, kind (white: 0 is
- * white; black; gray2, gray4, gray, gray16, rgb, alpha, palette, cmyk, ycbcr),
- * pack (none, packbits, lzw, deflate, rle, g3, g32d, g4, jpeg), rows (of a
- * strip), tile (its side), planes (1: colors apart), lsb (1: bits from the
- * right), big (1: BigTIFF), unit (inch, cm, none, or nothing), dpi, ydpi
- * (default: as dpi), orientation, thumbnail (behind each page: 1, reduced; 2, a
- * mask; 3, reduced as TIFF 5 says it), icc (1: a color profile), spoil (of the
- * last strip or tile of the first page: count, too few bytes; outside, partly
- * after the end; sum, a wrong last byte; eoi, a JPEG that ends early as it
- * should; comment, a JPEG with one; rows: the page has 16 rows more than its
- * strip; tall: 8 rows less; twice: two strips of half as many rows have the
- * data of the only one).
+ * white; black; gray2, gray4, gray, gray16, rgb, alpha, palette, palette8 with
+ * values of 8 bits, cmyk, ycbcr), pack (none, packbits, lzw, deflate, rle, g3,
+ * g32d, g4, jpeg), rows (of a strip), tile (its side), planes (1: colors
+ * apart), lsb (1: bits from the right), big (1: BigTIFF), unit (inch, cm, none,
+ * or nothing), dpi, ydpi (default: as dpi), orientation, thumbnail (behind each
+ * page: 1, reduced; 2, a mask), across, down (its size, default an eighth of
+ * the page), reduced (this page is marked as reduced), icc (1: a color
+ * profile), spoil (of the last strip or tile of the first page: count, too few
+ * bytes; zero, a length of 0; outside, partly after the end; sum, a wrong last
+ * byte; eoi, a JPEG that ends early as it should; comment, a JPEG with one;
+ * rows: the page has more rows than its strip; tall: 8 rows less; twice: two
+ * strips of half as many rows have the data of the only one; lines: rows of a
+ * fax have invalid codes), more (how many rows; default 16), lines (how many,
+ * from row 150 on; default 1), apart (how far; default 1), cut (1: the strip
+ * ends at that row). Kinds with opacity: glass and smoke (gray, 0 is black or
+ * white), glass16, tint (a palette).
  */
 #include <stdbool.h>
 #include <stdint.h>
@@ -43,8 +48,13 @@ static const struct {
     {"rgb", PHOTOMETRIC_RGB, 8, 3},
     {"alpha", PHOTOMETRIC_RGB, 8, 4},
     {"palette", PHOTOMETRIC_PALETTE, 8, 1},
+    {"palette8", PHOTOMETRIC_PALETTE, 8, 1},
     {"cmyk", PHOTOMETRIC_SEPARATED, 8, 4},
     {"ycbcr", PHOTOMETRIC_YCBCR, 8, 3},
+    {"glass", PHOTOMETRIC_MINISBLACK, 8, 2},
+    {"smoke", PHOTOMETRIC_MINISWHITE, 8, 2},
+    {"glass16", PHOTOMETRIC_MINISBLACK, 16, 2},
+    {"tint", PHOTOMETRIC_PALETTE, 8, 2},
 };
 
 static const struct {
@@ -111,7 +121,7 @@ static uint16_t pack(void)
 
 static bool is_color(size_t k)
 {
-  return kinds[k].samples > 1 || kinds[k].photometric == PHOTOMETRIC_PALETTE;
+  return kinds[k].samples > 2 || kinds[k].photometric == PHOTOMETRIC_PALETTE;
 }
 
 /* 0 to 3: white, black, and a light and a dark one if the kind has them. */
@@ -189,11 +199,27 @@ static void write_bits(const char *path, int page)
 
 /* ---- pixels ---- */
 
+/* The gray, and its opacity, that are white, black, 170, and 85 on white. */
+static unsigned glass_sample(int ink, int number)
+{
+  static const unsigned char samples[4][2] = {
+      {100, 0}, {0, 255}, {85, 127}, {51, 212}};
+
+  return samples[ink][number];
+}
+
 static unsigned sample(size_t k, int page, int x, int y, int number)
 {
   unsigned char rgb[3];
 
   color(k, page, x, y, rgb);
+  if (kinds[k].samples == 2 && kinds[k].photometric != PHOTOMETRIC_PALETTE) {
+    unsigned value = glass_sample(ink(page, x, y), number);
+
+    return number == 0 && kinds[k].photometric == PHOTOMETRIC_MINISWHITE
+               ? 255 - value
+               : value;
+  }
   switch (kinds[k].photometric) {
   case PHOTOMETRIC_PALETTE:
     return (unsigned)ink(page, x, y);
@@ -265,10 +291,10 @@ static void write_tiles(TIFF *tiff, size_t k, int page, int side)
 
 /* ---- tags ---- */
 
-static void set_palette(TIFF *tiff)
+static void set_palette(TIFF *tiff, uint16_t most)
 {
-  uint16_t red[256] = {65535, 0, 65535, 0}, green[256] = {65535, 0, 0, 0},
-           blue[256] = {65535, 0, 0, 65535};
+  uint16_t red[256] = {most, 0, most, 0}, green[256] = {most, 0, 0, 0},
+           blue[256] = {most, 0, 0, most};
 
   TIFFSetField(tiff, TIFFTAG_COLORMAP, red, green, blue);
 }
@@ -298,10 +324,10 @@ static void set_kind(TIFF *tiff, size_t k)
   TIFFSetField(tiff, TIFFTAG_PLANARCONFIG,
                number_of("planes", 0) ? PLANARCONFIG_SEPARATE
                                       : PLANARCONFIG_CONTIG);
-  if (strcmp(kinds[k].name, "alpha") == 0)
+  if (strcmp(kinds[k].name, "alpha") == 0 || kinds[k].samples == 2)
     TIFFSetField(tiff, TIFFTAG_EXTRASAMPLES, 1, &extra);
   if (kinds[k].photometric == PHOTOMETRIC_PALETTE)
-    set_palette(tiff);
+    set_palette(tiff, strcmp(kinds[k].name, "palette8") == 0 ? 255 : 65535);
 }
 
 static void set_pack(TIFF *tiff, size_t k)
@@ -310,6 +336,8 @@ static void set_pack(TIFF *tiff, size_t k)
   if (strcmp(text_of("pack", ""), "g32d") == 0)
     TIFFSetField(tiff, TIFFTAG_GROUP3OPTIONS,
                  GROUP3OPT_2DENCODING | GROUP3OPT_FILLBITS);
+  if (number_of("rtc", 0))
+    TIFFSetField(tiff, TIFFTAG_FAXMODE, FAXMODE_CLASSIC);
   if (pack() != COMPRESSION_JPEG)
     return;
   TIFFSetField(tiff, TIFFTAG_JPEGQUALITY, 100);
@@ -319,16 +347,20 @@ static void set_pack(TIFF *tiff, size_t k)
 
 static void write_thumbnail(TIFF *tiff)
 {
-  unsigned char row[2] = {0, 0};
+  unsigned char row[WIDTH] = {0};
+  int y, down = number_of("down", HEIGHT / 8);
 
   TIFFSetField(tiff, TIFFTAG_SUBFILETYPE,
                number_of("thumbnail", 0) == 1 ? FILETYPE_REDUCEDIMAGE
                                               : FILETYPE_MASK);
-  TIFFSetField(tiff, TIFFTAG_IMAGEWIDTH, 16);
-  TIFFSetField(tiff, TIFFTAG_IMAGELENGTH, 1);
+  TIFFSetField(tiff, TIFFTAG_IMAGEWIDTH, number_of("across", WIDTH / 8));
+  TIFFSetField(tiff, TIFFTAG_IMAGELENGTH, down);
   TIFFSetField(tiff, TIFFTAG_BITSPERSAMPLE, 1);
   TIFFSetField(tiff, TIFFTAG_PHOTOMETRIC, PHOTOMETRIC_MINISWHITE);
-  if (TIFFWriteScanline(tiff, row, 0, 0) != 1 || !TIFFWriteDirectory(tiff))
+  for (y = 0; y < down; y++)
+    if (TIFFWriteScanline(tiff, row, (uint32_t)y, 0) != 1)
+      die("cannot write a thumbnail");
+  if (!TIFFWriteDirectory(tiff))
     die("cannot write a thumbnail");
 }
 
@@ -345,7 +377,9 @@ static void write_page(TIFF *tiff, size_t k, int page)
 {
   int side = number_of("tile", 0);
 
-  TIFFSetField(tiff, TIFFTAG_SUBFILETYPE, FILETYPE_PAGE);
+  TIFFSetField(tiff, TIFFTAG_SUBFILETYPE,
+               number_of("reduced", 0) == page ? FILETYPE_REDUCEDIMAGE
+                                               : FILETYPE_PAGE);
   TIFFSetField(tiff, TIFFTAG_IMAGEWIDTH, WIDTH);
   TIFFSetField(tiff, TIFFTAG_IMAGELENGTH, HEIGHT);
   set_pack(tiff, k);
@@ -396,12 +430,46 @@ static void set_numbers(FILE *f, uint16_t tag, uint32_t count, uint32_t *values)
   }
 }
 
+static bool get_bit(const unsigned char *bytes, size_t at)
+{
+  return (bytes[at / 8] >> (7 - at % 8) & 1) != 0;
+}
+
+static void set_bit(unsigned char *bytes, size_t at, bool on)
+{
+  unsigned char bit = (unsigned char)(0x80 >> at % 8);
+
+  bytes[at / 8] =
+      (unsigned char)(on ? bytes[at / 8] | bit : bytes[at / 8] & ~bit);
+}
+
+/* Group 3: writes an invalid code behind the EOL of some rows. Returns where
+ * the last of them begins. */
+static uint32_t spoil_lines(unsigned char *bytes, uint32_t len)
+{
+  static const char invalid[] = "000000001";
+  int first = 150, apart = number_of("apart", 1), y = -1;
+  int last = first + apart * (number_of("lines", 1) - 1);
+  size_t at, zeros = 0, i;
+
+  for (at = 0; at < 8 * (size_t)len && y < last; at++) {
+    bool bit = get_bit(bytes, at);
+
+    y += bit && zeros >= 11;
+    if (bit && zeros >= 11 && y >= first && (y - first) % apart == 0)
+      for (i = 0; invalid[i] != '\0'; i++)
+        set_bit(bytes, at + 1 + i, invalid[i] == '1');
+    zeros = bit ? 0 : zeros + 1;
+  }
+  return (uint32_t)(at / 8);
+}
+
 /* Puts another last strip at the end of the file. */
 static void spoil(const char *path, const char *how)
 {
   static const unsigned char comment[] = "\xFF\xFE\0\010SECRET";
   static unsigned char bytes[1 << 20];
-  uint32_t offsets[4096], counts[4096], n, i, height = HEIGHT + 16;
+  uint32_t offsets[4096], counts[4096], n, i, height = HEIGHT;
   TIFF *tiff = TIFFOpen(path, "rc"); /* strips as they are */
   FILE *f = fopen(path, "r+b");
   uint32_t len;
@@ -422,6 +490,8 @@ static void spoil(const char *path, const char *how)
     die("cannot read the strip");
   if (strcmp(how, "sum") == 0) {
     bytes[len - 1] ^= 1;
+  } else if (strcmp(how, "flip") == 0) {
+    bytes[number_of("at", 0) % (int)len] ^= 0x10;
   } else if (strcmp(how, "eoi") == 0) {
     len = len * 6 / 10;
     memcpy(bytes + len - 2, "\xFF\xD9", 2);
@@ -429,7 +499,17 @@ static void spoil(const char *path, const char *how)
     memmove(bytes + 2 + 10, bytes + 2, len - 2);
     memcpy(bytes + 2, comment, 10);
     len += 10;
+  } else if (strcmp(how, "lines") == 0) {
+    uint32_t end;
+
+    if (number_of("lsb", 0))
+      TIFFReverseBits(bytes, len);
+    end = spoil_lines(bytes, len);
+    len = number_of("cut", 0) ? end : len;
+    if (number_of("lsb", 0))
+      TIFFReverseBits(bytes, len);
   } else if (strcmp(how, "rows") == 0) {
+    height += (uint32_t)number_of("more", 16);
     set_numbers(f, TIFFTAG_IMAGELENGTH, 1, &height);
     set_numbers(f, TIFFTAG_ROWSPERSTRIP, 1, &height);
   }
@@ -442,7 +522,9 @@ static void spoil(const char *path, const char *how)
     set_numbers(f, TIFFTAG_ROWSPERSTRIP, 1, &height);
     counts[n++] = len;
   }
-  counts[n - 1] = strcmp(how, "count") == 0 ? len * 3 / 4 : len;
+  counts[n - 1] = strcmp(how, "count") == 0  ? len * 3 / 4
+                  : strcmp(how, "zero") == 0 ? 0
+                                             : len;
   set_numbers(f, TIFFTAG_STRIPBYTECOUNTS, n, counts);
   set_numbers(f, TIFFTAG_TILEBYTECOUNTS, n, counts);
   (void)fseek(f, 0, SEEK_END);

@@ -5,7 +5,8 @@
 # with those of cups-filters 2, where one filter, "universal", converts from any
 # type to any other. Other scripts test todocextract itself.
 #
-# cupsfilter chooses the filters with the code of cupsd. Programs that are not
+# cupsfilter chooses the filters with the code of cupsd, but does not show those
+# of cupsPreFilter, which do not change a route: tests/it/prefilter.sh has them. Programs that are not
 # installed have no routes, so this test creates each program that the rules
 # name.
 . "$(dirname "$0")/lib.sh"
@@ -100,7 +101,7 @@ for rules in system universal both; do
 done
 
 # "-": cupsd has no route, and does not accept the type. "unfiltered": the backend
-# gets the bytes as they are, and refuses them.
+# gets the bytes as they are, and cannot receive the documents behind them.
 route_of() # RULES TYPE
 {
   local filters
@@ -152,6 +153,7 @@ lists() # RULES TEXT < EXPECTED: each type by itself, and no other
 }
 
 ours='application/pdf
+application/vnd.adobe-reader-postscript
 application/vnd.cups-pdf-banner
 application/x-cshell
 application/x-csource
@@ -161,44 +163,42 @@ image/gif
 image/jpeg
 image/png
 image/tiff
+image/x-bitmap
+image/x-photocd
 image/x-portable-anymap
 image/x-portable-bitmap
 image/x-portable-graymap
 image/x-portable-pixmap
+image/x-sgi-rgb
+image/x-sun-raster
+image/x-xbitmap
+image/x-xpixmap
+image/x-xwindowdump
 text/css
 text/html
 text/plain'
 
 lists system 'this system' << END
 $(sed 's/$/ todocextract/' <<< "$ours")
-application/octet-stream unfiltered
+application/octet-stream todocextract
 application/postscript gstopdf todocextract
-application/vnd.adobe-reader-postscript pstops gstoraster rastertopwg rastertopdf todocextract
 application/vnd.cups-pdf todocextract
 application/vnd.cups-postscript gstoraster rastertopwg rastertopdf todocextract
 application/vnd.cups-raster rastertopwg rastertopdf todocextract
-application/vnd.cups-raw unfiltered
+application/vnd.cups-raw todocextract
 image/pwg-raster rastertopdf todocextract
 image/urf rastertopdf todocextract
-image/x-bitmap imagetopdf todocextract
-image/x-photocd imagetopdf todocextract
-image/x-sgi-rgb imagetopdf todocextract
-image/x-sun-raster imagetopdf todocextract
-image/x-xbitmap imagetopdf todocextract
-image/x-xpixmap imagetopdf todocextract
-image/x-xwindowdump imagetopdf todocextract
 END
 
 # What has no other route than "universal" gets no pdftopdf: the filter makes the
 # cheapest of the types that the driver names and that it can make, and runs
 # pdftopdf for all of them but application/pdf.
 universal='application/PCLm universal todocextract
-application/octet-stream unfiltered
-application/vnd.adobe-reader-postscript universal todocextract
+application/octet-stream todocextract
 application/vnd.cups-pdf universal todocextract
 application/vnd.cups-postscript universal todocextract
 application/vnd.cups-raster rastertopwg universal todocextract
-application/vnd.cups-raw unfiltered
+application/vnd.cups-raw todocextract
 application/vnd.universal-input universal todocextract
 image/jxl todocextract
 image/pwg-raster universal todocextract'
@@ -218,22 +218,11 @@ image/urf pwgtopdf todocextract
 END
 
 is 'universal makes application/pdf' \
-  "$(sed -n 's/^\*cupsFilter2: "\(.*\)"$/\1/p' "$PPD" | awk '
+  "$(sed -n 's/^\*cupsFilter: "\(.*\)"$/\1/p' "$PPD" | awk '
     $1 ~ "^application/(pdf|postscript|PCLm|vnd[.]cups-(pdf|postscript|raster))$" ||
-    $1 ~ "^image/(pwg-raster|urf)$" { print $3, $1 }' |
+    $1 ~ "^image/(pwg-raster|urf)$" { print $2, $1 }' |
     sort -n | head -n 1)" '10 application/pdf'
+# Or they would not be preferred to the route of raw documents.
+hasnt 'no line of the driver names an output type' "$(cat "$PPD")" cupsFilter2
 
-# --- copies ------------------------------------------------------------------
-
-# imagetopdf collates copies by repeating the page, unless the driver says that
-# the printer does it.
-printf 'BM\x3A\0\0\0\0\0\0\0\x36\0\0\0\x28\0\0\0\x01\0\0\0\x01\0\0\0\x01\0\x18\0'\
-'\0\0\0\0\x04\0\0\0\x13\x0B\0\0\x13\x0B\0\0\0\0\0\0\0\0\0\0\x20\x40\x80\0' > "$dir/one.bmp"
-for option in '' collate=true Collate=True \
-  multiple-document-handling=separate-documents-collated-copies; do
-  "$(cups-config --serverbin)/filter/imagetopdf" 7 user title 3 "$option" \
-    "$dir/one.bmp" > "$dir/one.pdf" 2> "$dir/err"
-  is "three copies of a BMP are one page: $option" \
-    "$(qpdf --show-npages "$dir/one.pdf")" 1
-done
 finish

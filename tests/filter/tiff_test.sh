@@ -76,7 +76,11 @@ done << 'END'
 0 kind=rgb pack=packbits planes=1
 0 kind=rgb pack=deflate tile=128
 0 kind=alpha pack=deflate
+0 kind=glass pack=lzw
+0 kind=smoke pack=lzw
 0 kind=palette pack=lzw rows=100
+0 kind=palette8 pack=lzw
+0 kind=palette8 pack=deflate rows=32
 0 kind=palette pack=lzw rows=2000000000
 0 kind=cmyk pack=lzw
 2 kind=gray pack=jpeg
@@ -86,6 +90,13 @@ done << 'END'
 150 kind=ycbcr pack=jpeg tile=64
 9 kind=rgb pack=jpeg
 END
+
+for keys in 'kind=glass tile=64' 'kind=smoke planes=1' 'kind=glass16' \
+  'kind=tint'; do
+  # shellcheck disable=SC2086 # one word a key
+  make_tiff pack=lzw $keys
+  is "$keys: libtiff would change it" "$(result "$dir/t.tif")" 'refused type 0'
+done
 
 # --- what arrives ----------------------------------------------------------
 
@@ -112,6 +123,10 @@ make_tiff pack=g4
 sed -i 's/\x28\x01\(\x03\x00\x01\x00\x00\x00\x02\)/\xe8\xfd\1/' "$dir/t.tif"
 is 'a tag of a program does not matter' \
   "$(result "$dir/t.tif") $(differences 0)" 'document 3 0 '
+make_tiff pack=g4
+sed -i 's/\x28\x01\x03\x00\x01\x00\x00\x00\x02/\xe6\x84\x07\x00\x00\x00\x00\x00\x02/' \
+  "$dir/t.tif"
+is 'nor an empty one' "$(result "$dir/t.tif") $(differences 0)" 'document 3 0 '
 make_tiff kind=ycbcr pack=jpeg spoil=comment
 run < "$dir/t.tif"
 is 'without its comment' "$(pictures) $(grep -c SECRET "$dir/body")" \
@@ -126,6 +141,24 @@ sed "s/\xFE\x00\x04\x00\x01$zeros\x01$zeros/\xFF\x00\x03\x00\x01$zeros\x02$zeros
   "$dir/t.tif" > "$dir/m.tif"
 cmp -s "$dir/t.tif" "$dir/m.tif" && echo 'not ok - the tag was not replaced'
 is 'thumbnails that an old tag names' "$(result "$dir/m.tif")" 'document 3 0'
+# What is marked as reduced, but is none of a page beside it, is a page.
+while read -r expected keys; do
+  # shellcheck disable=SC2086 # one word a key
+  make_tiff pack=g4 $keys
+  is "reduced images: $keys" "$(result "$dir/t.tif")" "document $expected 0"
+done << 'END'
+3 reduced=1
+3 reduced=2
+3 reduced=3
+3 thumbnail=1 across=102 down=150
+6 thumbnail=1 across=102 down=155
+6 thumbnail=1 across=16 down=1
+6 thumbnail=1 across=208 down=304
+6 thumbnail=1 across=304 down=208
+END
+make_tiff pack=g4 reduced=2
+run < "$dir/t.tif"
+is 'each page of its own' "$(differences 0)" ''
 colors() { pdfimages -list "$dir/body" 2> /dev/null | awk 'NR > 2 { print $6 }' | xargs; }
 while read -r expected keys; do
   # shellcheck disable=SC2086 # one word a key
@@ -289,6 +322,77 @@ pack=jpeg kind=ycbcr
 pack=jpeg kind=ycbcr rows=16
 pack=jpeg kind=rgb
 END
+make_tiff pack=g4 spoil=rows
+run < "$dir/t.tif"
+has 'the user reads what to do' "$(reason)" \
+  '^page 1 is damaged: .*; scan page 1 again, or ask for a new copy of it$'
+
+# A length of 0: up to the end of the data.
+for keys in 'pack=none' 'pack=g4' 'pack=g3' 'pack=lzw kind=gray' \
+  'pack=deflate kind=rgb' 'pack=jpeg kind=ycbcr'; do
+  # shellcheck disable=SC2086 # one word a key
+  make_tiff $keys spoil=zero
+  is "$keys: without a length" "$(result "$dir/t.tif")" 'document 3 0'
+  size=$(stat -c %s "$dir/t.tif")
+  head -c $((size - 300)) "$dir/t.tif" > "$dir/m.tif"
+  is "$keys: and cut" "$(result "$dir/m.tif")" 'refused damaged 0'
+done
+make_tiff pack=lzw kind=gray rows=16 spoil=zero
+is 'of several strips, each must have one' "$(result "$dir/t.tif")" \
+  'refused damaged 0'
+
+# A fax that was received with errors: all rows, and of the good ones at most
+# those behind the bad ones are not there.
+lines_of() { tail -n +3 "$1" | od -An -v -tx1 -w26; }
+lost_rows() # of the first page
+{
+  pdfimages -l 1 "$dir/body" "$dir/image"
+  diff <(lines_of "$dir/t.tif.1.pbm") <(lines_of "$dir/image-000.pbm") |
+    grep -c '^<'
+  rm -f "$dir"/image-*
+}
+while read -r expected keys; do
+  # shellcheck disable=SC2086 # one word a key
+  make_tiff $keys
+  if [ "$expected" = refused ]; then
+    is "fax, $keys" "$(result "$dir/t.tif")" 'refused damaged 0'
+  else
+    is "fax, $keys: all pages" "$(result "$dir/t.tif")" 'document 3 0'
+    is "fax, $keys: at most $expected lost rows" \
+      "$(($(lost_rows) <= expected))" 1
+  fi
+done << 'END'
+2 pack=g3 spoil=lines
+2 pack=g3 spoil=lines lsb=1
+3 pack=g32d spoil=lines
+4 pack=g3 spoil=lines lines=2
+6 pack=g3 spoil=lines lines=3 apart=20
+refused pack=g3 spoil=lines lines=3
+refused pack=g3 spoil=lines lines=4 apart=20
+refused pack=g3 spoil=lines cut=1
+END
+# Without EOLs, one bit changes all rows that follow.
+for pack in g4 rle; do
+  sent=
+  for at in 40 60 80 100; do
+    make_tiff pack=$pack spoil=flip at=$at
+    [ "$(result "$dir/t.tif")" = 'refused damaged 0' ] || sent+="$at "
+  done
+  is "$pack, a bit is wrong: refused" "$sent" ''
+done
+# The rows may include the code that ends a page.
+for more in 1 5; do
+  make_tiff pack=g3 rtc=1 spoil=rows more=$more
+  is "fax, $more rows more" "$(result "$dir/t.tif")" 'document 3 0'
+  make_tiff pack=g3 spoil=rows more=$more
+  is "fax, $more rows more, without an end" "$(result "$dir/t.tif")" \
+    'refused damaged 0'
+  make_tiff pack=g4 spoil=rows more=$more
+  is "group 4, $more rows more" "$(result "$dir/t.tif")" 'refused damaged 0'
+done
+make_tiff pack=g3 rtc=1 spoil=rows more=7
+is 'fax, 7 rows more' "$(result "$dir/t.tif")" 'refused damaged 0'
+
 for keys in 'pack=deflate' 'pack=deflate kind=palette rows=100' \
   'pack=deflate kind=rgb tile=64'; do
   # shellcheck disable=SC2086 # one word a key
@@ -354,7 +458,7 @@ IFS='|' read -ra pixels <<< "$pixels"
 {
   printf 'II*\0'
   little_endian 4 8
-  directory 146 '254 1' "${pixels[@]}" '33432 9999 2 100'
+  directory 146 '254 1' '256 4' '257 4' "${pixels[@]:2}" '33432 9999 2 100'
   directory 0 "${pixels[@]}"
 } > "$dir/m.tif"
 is 'a tag of a thumbnail that is outside does not matter' \
@@ -393,6 +497,36 @@ type an_unknown_compression 100 100 8 1 1 4711 $dir/noise
 damaged less_than_it_claims 10000 10000 1 1 0 1 $dir/noise
 damaged a_fax_that_lacks_rows 1000 1000 1 1 0 4 $dir/rows
 END
+# Six columns: two bits of each row are padding. What was in memory must not be
+# sent, and the same image gives the same bytes.
+printf '\377\0\020\001' > "$dir/rows"
+raw_tiff 6 8 1 1 0 4 "$dir/rows" > "$dir/t.tif"
+for n in 1 90 255; do
+  MALLOC_PERTURB_=$n run < "$dir/t.tif"
+  sha256sum < "$dir/body"
+done | sort -u > "$dir/sums"
+is 'padding of rows is zero' "$(kind_of) $(wc -l < "$dir/sums")" 'document 1 1'
+# Tiles whose size is no multiple of 1024, which libtiff refuses to read.
+{
+  printf 'II*\0'
+  little_endian 4 8
+  directory 0 '256 16' '257 16' '258 8' '259 1' '262 1' '277 1' '322 16' \
+    '323 16' '324 134' '325 256'
+  head -c 256 "$dir/noise"
+} > "$dir/t.tif"
+is 'small tiles without compression' "$(result "$dir/t.tif")" 'document 1 0'
+pdfimages "$dir/body" "$dir/image"
+is 'pixel for pixel' "$(cmp \
+  <(tail -c 768 "$dir/image-000.ppm" | od -An -v -tx1 -w3 | cut -c1-3) \
+  <(head -c 256 "$dir/noise" | od -An -v -tx1 -w1) && echo same)" same
+# A raw photo has a reduced image first, and the photo in a subordinate list.
+{
+  printf 'II*\0'
+  little_endian 4 8
+  directory 0 '254 1' "${pixels[@]}" '330 8'
+} > "$dir/t.tif"
+is 'a preview is no page' "$(result "$dir/t.tif")" 'refused no-pages 0'
+
 wrong=
 for compression in 6 32766 32771 32809 32908 32909 34661 34676 34677 34712 \
   34887 34892 34925 34933 34934 50000 50001 50002; do

@@ -81,7 +81,7 @@ done << 'END'
 7|the content of a page|page 1 is damaged: its content is missing
 9|a part of the content of a page|page 3 is damaged: a part of its content is missing
 10|a font|page 1 is damaged: a part of it is missing
-11|an image|page 1 is damaged: a part of it is missing
+11|an image|page 3 is damaged: a part of it is missing
 13|the appearance of an annotation|page 3 is damaged: a stamp is missing
 END
 for object in 14 15 16; do
@@ -108,6 +108,22 @@ arrives 'a stream with a wrong length' "$dir/d.pdf" "$dir/three.pdf"
 sed 's|/Contents\[7 0 R|/Contents[6 0 R|' "$dir/three.pdf" > "$dir/d.pdf"
 is 'content that is no stream' "$(judged "$dir/d.pdf")" \
   'refused damaged 0: page 3 is damaged: a part of its content is missing'
+while IFS='|' read -r what script; do
+  sed "$script" "$dir/three.pdf" > "$dir/d.pdf"
+  is "no list of pages: $what" "$(judged "$dir/d.pdf")" \
+    'refused damaged 0: it is damaged: its list of pages is missing'
+done << 'END'
+the root, with a wrong key|3s/Kids/Kidz/
+the root, without a type|3s/.Type.Pages//;3s/Kids/Kidz/
+the root, without a count|3s/.Count 3//;3s/Kids/Kidz/
+the root, a reference to nothing|3s/.Kids.*.Res/\/Kids 99 0 R\/Res/
+a branch|5s/Kids/Kidz/
+a branch that is no array|5s/Kids.*]/Kids 7 0 R/
+END
+sed '5s/.Type.Pages/\/Type\/Page/' "$dir/three.pdf" > "$dir/d.pdf"
+arrives 'a branch with the type of a page' "$dir/d.pdf" "$dir/three.pdf"
+sed '4s/.Type.Page//' "$dir/three.pdf" > "$dir/d.pdf"
+arrives 'a page without a type' "$dir/d.pdf" "$dir/three.pdf"
 for count in 2 4; do
   sed "s/Count 3/Count $count/" "$dir/three.pdf" > "$dir/d.pdf"
   is "a page tree that claims $count pages, of 3" "$(judged "$dir/d.pdf")" \
@@ -158,7 +174,17 @@ esac
 whole=$(stat -c %s "$dir/three.pdf")
 head -c -1 "$dir/three.pdf" > "$dir/d.pdf"
 arrives 'the last line has no end' "$dir/d.pdf" "$dir/three.pdf"
-for cut in 2 4 8 12 20 60; do
+for cut in 2 4 6; do
+  head -c $((whole - cut)) "$dir/three.pdf" > "$dir/d.pdf"
+  arrives "the last $cut bytes are missing, of the last comment" \
+    "$dir/d.pdf" "$dir/three.pdf"
+done
+sed 's/^%%EOF/%EOF/' "$dir/three.pdf" > "$dir/d.pdf"
+arrives 'the last comment is damaged' "$dir/d.pdf" "$dir/three.pdf"
+sed '/^%%EOF/d; /^startxref/{n;s/.*/0/}' "$dir/three.pdf" > "$dir/d.pdf"
+is 'it is missing, and the table has to be rebuilt' "$(judged "$dir/d.pdf")" \
+  'refused damaged 0: it is damaged: its end is missing'
+for cut in 7 8 12 20 60; do
   head -c $((whole - cut)) "$dir/three.pdf" > "$dir/d.pdf"
   is "the last $cut bytes are missing" "$(judged "$dir/d.pdf")" \
     'refused damaged 0: it is damaged: its end is missing'
@@ -167,6 +193,38 @@ done
 arrives 'junk before the header' "$dir/d.pdf" "$dir/three.pdf"
 { cat "$dir/three.pdf"; head -c 5000 /dev/zero; } > "$dir/d.pdf"
 arrives 'zeros after the end' "$dir/d.pdf" "$dir/three.pdf"
+for page in '<html><title>an object was moved</title></html>' 0; do
+  { cat "$dir/three.pdf"; printf '\r\n%s\r\n' "$page"; } > "$dir/d.pdf"
+  arrives "what a web server adds after the end: $page" "$dir/d.pdf" \
+    "$dir/three.pdf"
+done
+{ cat "$dir/three.pdf"; seq 9999; echo 'the end'; } > "$dir/d.pdf"
+arrives 'many lines after the end' "$dir/d.pdf" "$dir/three.pdf"
+for number in 99 '99 0' '99 0 o' '99 0 obj <<'; do
+  { cat "$dir/three.pdf"; printf %s "$number"; } > "$dir/d.pdf"
+  is "it ends with '$number'" "$(judged "$dir/d.pdf")" \
+    'refused damaged 0: it is damaged: its end is missing'
+done
+
+# --- the beginning -----------------------------------------------------------
+
+for before in 'HTTP/1.1 200 OK\r\nContent-Type: application/pdf\r\n\r\n' \
+  '\033%%-12345X@PJL ENTER LANGUAGE=PDF\r\n' '\0\011chart.pdf%0117d\0' \
+  'From: a@example.com\n\nIt begins with %%PDF-1.7.\n\n%3000d\n'; do
+  # shellcheck disable=SC2059
+  { printf "$before" 0; cat "$dir/three.pdf"; } > "$dir/d.pdf"
+  arrives "it follows ${before:0:15}" "$dir/d.pdf" "$dir/three.pdf"
+done
+for header in '%PDF1.7 ' '%PDF-1,7' '%PDF-x.y' ' PDF-1.7'; do
+  sed "1s/.*/$header/" "$dir/three.pdf" > "$dir/d.pdf"
+  arrives "its header is damaged: $header" "$dir/d.pdf" "$dir/three.pdf"
+done
+sed '1s/.*/%PDF1.7 /' "$dir/three.pdf" | head -c -40 > "$dir/d.pdf"
+is 'its header is damaged, and it is cut' "$(judged "$dir/d.pdf")" \
+  'refused damaged 0: it is damaged: its end is missing'
+printf '%%PDF-1.7 is the format.\nThere are 2 objections.\n' > "$dir/d.txt"
+is 'text about PDF is text' "$(judged "$dir/d.txt") $(text_of "$dir/body")" \
+  'document 1 0 %PDF-1.7 is the format. There are 2 objections.'
 sed 's/$/\r/' "$dir/three.pdf" > "$dir/m.pdf"
 is 'line endings were changed: complete or refused' \
   "$(whole_or_refused "$dir/three.pdf")" ''
@@ -183,6 +241,19 @@ for file in three linear objects; do
   done
   is "$file: wherever it is cut: refused" "$wrong" ''
 done
+
+# Programs that change a linearized file leave its first dictionary as it is.
+sed '/Linearized/s|/N 3|/N 4|' "$dir/linear.pdf" > "$dir/d.pdf"
+is 'a linearized file has a page less than it says' "$(judged "$dir/d.pdf")" \
+  'refused damaged 0: it is damaged: its number of pages is wrong'
+{ printf 'junk\n'; cat "$dir/d.pdf"; } > "$dir/m.pdf"
+is 'also behind junk' "$(judged "$dir/m.pdf")" \
+  'refused damaged 0: it is damaged: its number of pages is wrong'
+echo >> "$dir/d.pdf"
+arrives 'its length says that it was changed' "$dir/d.pdf" "$dir/three.pdf"
+options=page-ranges=1
+is 'one page of a linearized file' "$(judged "$dir/linear.pdf")" 'document 1 0'
+options=
 
 # --- several versions --------------------------------------------------------
 
@@ -203,16 +274,97 @@ is 'the second version is a valid PDF' \
   "$(qpdf --check "$dir/two.pdf" > "$dir/check" 2>&1; echo $?)" 0
 arrives 'two versions' "$dir/two.pdf"
 is 'the newer one is sent' "$(text_of "$dir/body")" '2nd go 2nd go 2nd go'
-sed 's/^%PDF-1.7/&\n%/' "$dir/two.pdf" > "$dir/d.pdf"
-arrives 'also if the tables are wrong' "$dir/d.pdf" "$dir/two.pdf"
 size=$(stat -c %s "$dir/two.pdf")
+end=$((size - 6)) # all but its last comment
 wrong=
-for ((cut = whole + 7; cut < size - 1; cut++)); do
+for ((cut = whole + 1; cut < size; cut++)); do
   head -c $cut "$dir/two.pdf" > "$dir/d.pdf"
   kind=$(result "$dir/d.pdf")
-  [ "$kind" = 'refused damaged 0' ] || wrong+="$((cut - whole)): $kind "
+  [ "$kind" = 'refused damaged 0' ] ||
+    { [ $cut -ge $end ] && [ "$(text_of "$dir/body")" = \
+      '2nd go 2nd go 2nd go' ]; } || wrong+="$((cut - whole)): $kind "
 done
-is 'the newer one is cut off, wherever: refused' "$wrong" ''
+is 'the newer one is cut off, wherever: refused, or sent' "$wrong" ''
+
+# Acrobat 5 leaves blanks before a table, whose offset is then that of the first
+# one: here 22 before each table.
+older=$(sed -n '/^startxref/{n;p}' "$dir/three.pdf")
+with_blanks() # OFFSET OFFSET: of the older and of the newer table, from the blanks
+{
+  local blanks
+  blanks=$(printf '%22s' '')
+  {
+    sed "s/^xref/$blanks&/" "$dir/three.pdf"
+    sed -n '/^7 0 obj/,/^endstream/p' "$dir/two.pdf" | tail -n 4
+    printf '%sxref\n7 1\n%010d 00000 n \n' "$blanks" $((whole + 22))
+    printf 'trailer <</Root 1 0 R/Size 17/Prev %d>>\n' $((older + $1))
+    printf 'startxref\n%d\n%%%%EOF\n' $((table + 22 + $2))
+  } > "$dir/d.pdf"
+}
+for offset in 0 3 22; do
+  with_blanks $offset 22
+  arrives "the older table is said to be at $offset of the 22 blanks before it" \
+    "$dir/d.pdf" "$dir/two.pdf"
+  with_blanks 22 $offset
+  arrives "the newer one is said to be at $offset" "$dir/d.pdf" "$dir/two.pdf"
+done
+with_blanks -2 22
+is 'the older one is said to be before its blanks' "$(judged "$dir/d.pdf")" \
+  'refused damaged 0: it is damaged: a later change to it may be missing'
+
+# If libqpdf has to search for the objects, the one that it finds may be the older
+# one.
+put() # OFFSET TEXT: into d.pdf
+{
+  printf %s "$2" | dd of="$dir/d.pdf" bs=1 seek="$1" conv=notrunc status=none
+}
+lost='refused damaged 0: it is damaged: a later change to it may be missing'
+while IFS='|' read -r what offset text; do
+  cp "$dir/two.pdf" "$dir/d.pdf"
+  put $((offset)) "$text"
+  is "of two versions, $what" "$(judged "$dir/d.pdf")" "$lost"
+done << 'END'
+the header of the newer object is damaged|whole|7 0 xxx
+its number is|whole|?
+its generation is|whole|7 x
+it is claimed to be elsewhere|table + 9|1
+the newer table is damaged|table|?
+its offset is|size - 10|9
+END
+sed 's/^%PDF-1.7/&\n%/' "$dir/two.pdf" > "$dir/d.pdf"
+is 'both tables are wrong' "$(judged "$dir/d.pdf")" "$lost"
+sed 's/^%PDF-1.7/&\n%/; s/^7 0 obj <<.Length 36/7 0 obX <<\/Length 36/' \
+  "$dir/two.pdf" > "$dir/d.pdf"
+is 'also if the newer object has no header' "$(judged "$dir/d.pdf")" "$lost"
+cp "$dir/two.pdf" "$dir/d.pdf"
+put $((whole + 8)) '????'
+is 'the newer object is damaged' "$(judged "$dir/d.pdf")" \
+  'refused damaged 0: page 1 is damaged: a part of its content is missing'
+# Two newer objects: the end of one and the header of the other are blank.
+{
+  cat "$dir/three.pdf"
+  echo '16 0 obj <</Title(renamed)/Parent 14 0 R/Dest[3 0 R/Fit]>> endobj'
+  sed -n '/^7 0 obj/,/^endstream/p' "$dir/two.pdf" | tail -n 4
+} > "$dir/d.pdf"
+newer=$(grep -abo '^7 0 obj' "$dir/d.pdf" | tail -n 1 | cut -d: -f1)
+table=$(stat -c %s "$dir/d.pdf")
+{
+  printf 'xref\n7 1\n%010d 00000 n \n16 1\n%010d 00000 n \n' "$newer" "$whole"
+  printf 'trailer <</Root 1 0 R/Size 17/Prev %d>>\nstartxref\n%d\n%%%%EOF\n' \
+    "$(sed -n '/^startxref/{n;p}' "$dir/three.pdf")" "$table"
+} >> "$dir/d.pdf"
+arrives 'two newer objects' "$dir/d.pdf" "$dir/two.pdf"
+put $((newer - 8)) '               '
+is 'of one the header is lost, of the other the end' "$(judged "$dir/d.pdf")" \
+  "$lost"
+# A newer version of what is not printed.
+{
+  cat "$dir/three.pdf"
+  echo '16 0 obj <</Title(renamed)/Parent 14 0 R/Dest[3 0 R/Fit]>> endobj'
+  printf 'xref\n0 0\ntrailer <</Root 1 0 R/Size 17>>\nstartxref\n0\n%%%%EOF\n'
+} > "$dir/d.pdf"
+arrives 'a bookmark has two versions, and the table is wrong' "$dir/d.pdf" \
+  "$dir/three.pdf"
 for size in 1 5000; do
   {
     cat "$dir/three.pdf"
@@ -337,6 +489,15 @@ for what in 'q 1 0 0 rg 20 20 40 40 re f' '1 0 0 rg 20 20 40 40 re' \
   *) damaged "behind '$what'" 'its content ends early' ;;
   esac
 done
+printf '\x78\xda' > "$dir/f"
+show_content "$dir/f"
+arrives 'it is the header of Flate alone: a blank page' "$dir/d.pdf"
+{
+  object 7 /Filter/FlateDecode "$dir/f"
+  object 8 '/Subtype/Form/BBox[0 0 40 40]' <<< '0 0 40 40 re f'
+} | second "$content
+  /Annots[<</Subtype/Stamp/F 4/Rect[60 60 90 90]/AP<</N 8 0 R>>>>]"
+arrives 'with a stamp' "$dir/d.pdf"
 stored "$rectangle" | head -c -3 > "$dir/f"
 show_content "$dir/f"
 damaged 'it ends early, in a block' 'a part of it ends early'
@@ -408,8 +569,98 @@ the program of a font|/Font<</X<</Type/Font/Subtype/TrueType/FontDescriptor<</Fo
 the descendant of a font|/Font<</X<</Type/Font/Subtype/Type0/Encoding/Identity-H/DescendantFonts[99 0 R]>>>>|
 the words of a font|/Font<</X<</Type/Font/Subtype/Type1/BaseFont/Helvetica/ToUnicode 99 0 R>>>>|
 a glyph|/Font<</X<</Type/Font/Subtype/Type3/FontBBox[0 0 1 1]/FontMatrix[1 0 0 1 0 0]/CharProcs<</a 99 0 R>>/Encoding<</Differences[97/a]>>/FirstChar 97/LastChar 97/Widths[1]>>>>|
-what a form draws|/XObject<</X 8 0 R>>|$shape/Resources<</XObject<</Y 99 0 R>>>>
 END
+
+printf '\x78\xda' > "$dir/header"
+object 8 "$shape/Filter/FlateDecode" "$dir/header" |
+  draws '/XObject<</X 8 0 R>>'
+damaged 'a form that is the header of Flate alone' 'a part of it ends early'
+
+# An empty form without /Length, as LiveCycle writes it, or another one.
+while IFS='|' read -r what data expected; do
+  {
+    printf '8 0 obj <<%s%s>>\nstream\r\n' "$shape" "${what#*:}"
+    # shellcheck disable=SC2059
+    printf "$data"
+    printf 'endstream endobj\n'
+  } | draws '/XObject<</X 8 0 R>>/Font<</X 6 0 R>>'
+  case $expected in
+  '') arrives "a form without data, ${what%:*}" "$dir/d.pdf" ;;
+  *) damaged "a form, ${what%:*}" "$expected" ;;
+  esac
+done << 'END'
+without a length:|\r\n|
+with a wrong length:/Length 9|\r\n|its content ends early
+with zeros, without a length:|\0\0\r\n|its content ends early
+with a number, without a length:|20 \r\n|its content ends early
+with a filter, without a length:/Filter/FlateDecode|\r\n|a part of it is damaged
+END
+
+# What the page lists, but does not draw, may be missing or damaged.
+while IFS='|' read -r what resources; do
+  object 8 "$image/ColorSpace 99 0 R/Filter/Own" "$dir/pixels" |
+    draws "/Font<</X 6 0 R>>$resources"
+  arrives "$what is not used" "$dir/d.pdf"
+done << END
+a missing font|/Font<</X 6 0 R/Y 99 0 R>>
+a missing image|/XObject<</Y 99 0 R>>
+a damaged image|/XObject<</Y 8 0 R>>
+a missing pattern|/Pattern<</Y 99 0 R>>
+a missing graphics state|/ExtGState<</Y 99 0 R/Z<</Font[99 0 R 9]>>>>
+a missing color space|/ColorSpace<</Y 99 0 R>>
+a missing shading|/Shading<</Y 99 0 R>>
+the missing list of shadings|/Shading 99 0 R
+END
+# Page 1 uses the name Y for something else.
+with_table "$dir/d.pdf" << 'END'
+1 0 obj <</Type/Catalog/Pages 2 0 R>> endobj
+2 0 obj <</Type/Pages/Count 2/Kids[3 0 R 4 0 R]>> endobj
+3 0 obj <</Type/Page/Parent 2 0 R/MediaBox[0 0 300 400]/Contents 5 0 R
+  /Resources<</Font<</Y 6 0 R>>>>>> endobj
+4 0 obj <</Type/Page/Parent 2 0 R/MediaBox[0 0 300 400]/Contents 7 0 R
+  /Resources<</Font<</X 6 0 R/Y 99 0 R>>>>>> endobj
+5 0 obj <</Length 35>>
+stream
+BT /Y 20 Tf 20 350 Td (one) Tj ET  
+endstream endobj
+6 0 obj <</Type/Font/Subtype/Type1/BaseFont/Helvetica>> endobj
+7 0 obj <</Length 35>>
+stream
+BT /X 20 Tf 20 350 Td (two) Tj ET  
+endstream endobj
+END
+arrives 'only the other page uses the missing font' "$dir/d.pdf"
+
+# What it uses in any way may not.
+glyph='/Type/Font/Subtype/Type3/FontBBox[0 0 1 1]/FontMatrix[1 0 0 1 0 0]'
+glyph+='/Encoding<</Differences[97/a]>>/FirstChar 97/LastChar 97/Widths[1]'
+tiling='/PatternType 1/PaintType 1/TilingType 1/BBox[0 0 9 9]/XStep 9/YStep 9'
+echo '/Y gs BT /#59 9 Tf (a) Tj ET' > "$dir/uses"
+echo 'BT /Y 9 Tf (a) Tj ET' > "$dir/mask"
+while IFS='|' read -r what resources entries; do
+  { object 8 "$entries" "$dir/uses"; object 9 "$shape" "$dir/mask"; } |
+    draws "$resources"
+  damaged "a missing font is used $what" 'a part of it is missing'
+done << END
+in a form without resources|/Font<</X 6 0 R/Y 99 0 R>>/XObject<</X 8 0 R>>|$shape
+in a form with resources|/Font<</X 6 0 R>>/XObject<</X 8 0 R>>|$shape/Resources<</Font<</Y 99 0 R/Z 99 0 R>>>>
+in a soft mask of a form|/Font<</X 6 0 R>>/XObject<</X 8 0 R>>|$shape/Resources<</Font<</Y 99 0 R>>/ExtGState<</Y<</SMask<</S/Alpha/G 9 0 R>>>>>>>>
+in a pattern|/Font<</X 6 0 R/Y 99 0 R>>/Pattern<</X 8 0 R>>|$tiling
+in a glyph|/Font<</X<<$glyph/CharProcs<</a 8 0 R>>>>/Y 99 0 R>>|
+in a glyph of a font with resources|/Font<</X<<$glyph/CharProcs<</a 8 0 R>>/Resources<</Font<</Y 99 0 R>>>>>>>>|
+by a graphics state|/Font<</X 6 0 R>>/ExtGState<</X<</Font[99 0 R 9]>>>>|
+in a soft mask|/Font<</X 6 0 R/Y 99 0 R>>/ExtGState<</X<</SMask<</S/Alpha/G 9 0 R>>>>>>|
+END
+{
+  object 7 '' <<< 'BT /F#31 9 Tf (a) Tj ET'
+} | second '/Contents 7 0 R/Resources<</Font<</#461 99 0 R/F2 99 0 R>>>>'
+damaged 'its name is written in another way' 'a part of it is missing'
+second '/Contents 7 0 R/Resources<</Font 99 0 R>>' < <(
+  object 7 '' <<< '20 20 40 40 re f')
+arrives 'the list of fonts is missing, and there is no text' "$dir/d.pdf"
+second '/Contents 7 0 R/Resources<</Font 99 0 R>>' < <(
+  object 7 '' <<< '[(a)]TJ/F 9 Tf')
+damaged 'the list of fonts is missing' 'a part of it is missing'
 
 draws '/XObject<</X 8 0 R>>' <<< '8 0 obj null endobj'
 damaged 'an image that is null' 'a part of it is missing'
@@ -441,6 +692,80 @@ END
 } | draws '/XObject<</X 8 0 R>>'
 damaged 'a soft mask that is cut' 'a part of it ends early'
 
+# Fonts and CMaps may end with a flush; this one has letters of four shapes.
+cmap='/CIDInit /ProcSet findresource begin begincmap 1 beginbfchar <61><0041>
+endbfchar endcmap end'
+words_font='<</Type/Font/Subtype/Type1/BaseFont/Helvetica/ToUnicode 8 0 R>>'
+for end in "$cmap" "${cmap%endcmap end}"; do
+  stored "$end" > "$dir/f"
+  object 8 /Filter/FlateDecode "$dir/f" | draws "/Font<</X $words_font>>"
+  case $end in
+  *end) arrives 'a list of words that ends with a flush' "$dir/d.pdf" ;;
+  *) damaged 'one without its last operator' 'a part of it ends early' ;;
+  esac
+done
+
+# The profile that the colors of the document were made for. Viewers do without.
+echo profile > "$dir/f"
+while IFS='|' read -r what profile expected; do
+  {
+    object 7 '' <<< '1 0 0 rg 20 20 40 40 re f'
+    object 8 '/N 3' "$dir/f"
+    object 9 '/N 3/Filter/FlateDecode' "$dir/f"
+    object 10 "/N 3/Filter/Own" "$dir/f"
+  } | second '/Contents 7 0 R'
+  sed -i "s|/Catalog|&/OutputIntents[<</S/GTS_PDFX$profile>>]|" "$dir/d.pdf"
+  is "the profile of the document is $what" \
+    "$(judged "$dir/d.pdf") $(grep -ac GTS_PDFX "$dir/body")" \
+    "document 2 0 $expected"
+done << 'END'
+whole|/DestOutputProfile 8 0 R|1
+not there|/Info(X)|1
+damaged|/DestOutputProfile 9 0 R|0
+in a format that is not known|/DestOutputProfile 10 0 R|0
+lost|/DestOutputProfile 99 0 R|0
+END
+
+# No viewer reads /CIDSet: it is not sent.
+printf '\0\0\0' > "$dir/f"
+object 8 /Filter/FlateDecode "$dir/f" | draws "/Font<</X<</Type/Font
+  /Subtype/Type1/BaseFont/Helvetica
+  /FontDescriptor<</Type/FontDescriptor/CIDSet 8 0 R>>>>>>"
+arrives 'the list of the glyphs in a font is damaged' "$dir/d.pdf"
+is 'it is not sent' "$(grep -ac CIDSet "$dir/body")" 0
+
+# No stream has a checksum that is right, or one has.
+all_wrong() # right, zero, wrong or but-one; FILE COUNT: of streams of content
+{
+  local i refs=
+  for ((i = 7; i < 7 + $3; i++)); do
+    refs+="$i 0 R "
+    echo "0 0 1 rg $((20 * (i - 6))) 20 10 $i re f" | flate > "$dir/f"
+    if [ "$1" = zero ]; then
+      { head -c -4 "$dir/f"; printf '\0\0\0\0'; } > "$dir/g"
+      mv "$dir/g" "$dir/f"
+    elif [ "$1" != right ] && { [ "$1" = wrong ] || [ $i != 7 ]; }; then
+      flip "$dir/f" $(($(stat -c %s "$dir/f") - 1))
+    fi
+    object $i /Filter/FlateDecode "$dir/f"
+  done > "$dir/objects"
+  second "/Contents[$refs]" < "$dir/objects"
+  [ "$2" = "$dir/d.pdf" ] || mv "$dir/d.pdf" "$2"
+}
+for count in 1 8; do
+  all_wrong right "$dir/right.pdf" $count
+  all_wrong zero "$dir/d.pdf" $count
+  arrives "$count checksums, all zero" "$dir/d.pdf" "$dir/right.pdf"
+  sed 's/endstream/\n&/' "$dir/d.pdf" > "$dir/m.pdf" # lengths are wrong
+  is 'with lengths that are wrong' "$(whole_or_refused "$dir/right.pdf")" ''
+done
+all_wrong wrong "$dir/d.pdf" 8
+arrives '8 checksums, all wrong' "$dir/d.pdf" "$dir/right.pdf"
+all_wrong wrong "$dir/d.pdf" 7
+damaged '7 checksums, all wrong' 'a part of it is damaged'
+all_wrong but-one "$dir/d.pdf" 20
+damaged '20 checksums, one of them right' 'a part of it is damaged'
+
 # --- images ------------------------------------------------------------------
 
 draws_image() # ENTRIES FILE
@@ -458,6 +783,9 @@ damaged 'also if it is packed' 'an image ends early'
 stored "$(cat "$dir/pixels")" > "$dir/f"
 draws_image "$gray/Filter/FlateDecode" "$dir/f"
 arrives 'an image that has all of its bytes, but no end' "$dir/d.pdf"
+{ cat "$dir/pixels"; printf xyz; } | flate | head -c -6 > "$dir/f"
+draws_image "$gray/Filter/FlateDecode" "$dir/f"
+arrives 'one that is cut behind them' "$dir/d.pdf"
 # Only inline images should have abbreviations, but viewers accept them anywhere.
 fold -w 30 "$dir/pixels" | sed 's/^/\x01/' | tr -d '\n' | flate > "$dir/f"
 draws_image '/Type/XObject/Subtype/Image/W 30/H 30/BPC 8/CS/G/D[1 0]/I true
@@ -477,6 +805,11 @@ echo '000000001000000000000e010808000000013317fff0010010>' > "$dir/patterns"
 arrives 'an image with shared JBIG2 segments' "$dir/d.pdf"
 draws_image "$jbig2" "$dir/halftone"
 damaged 'one without them' 'a part of its image is missing'
+head -c 60 "$dir/halftone" > "$dir/f"
+draws_image "$jbig2" "$dir/f"
+arrives 'a page without regions, as scanners write a blank side' "$dir/d.pdf"
+pdfimages -f 2 "$dir/body" "$dir/blank" 2> /dev/null
+is 'it is white' "$(tail -c 128 "$dir/blank-000.pbm" | tr -d '\0' | wc -c)" 0
 printf '\xff' > "$dir/f" # 8 rows
 draws_image "$image/ImageMask true/BitsPerComponent 1/Filter/CCITTFaxDecode
   /DecodeParms<</K -1/Columns 30>>" "$dir/f"
@@ -522,6 +855,13 @@ is 'an image with a filter that is not known' "$(judged "$dir/d.pdf")" \
   "refused unknown-filter 0: page 2 cannot be sent: $unknown"
 draws_image "$rgb/Width 75/Height 200/Filter/DCTDecode" "$scan"
 damaged 'a JPEG with half of the rows' 'an image is smaller than it should be'
+options=
+run < "$dir/d.pdf"
+has 'the user reads what to do' "$(reason)" \
+  '^page 2 is damaged: .*; scan page 2 again, or ask for a new copy of it$'
+run < "$dir/cut.jpg"
+has 'also if it is a picture' "$(reason)" \
+  '^it is damaged: .*; scan it again, or ask for a new copy of it$'
 for codec in JPX JBIG2; do
   draws_image "$rgb/Width 75/Height 100/Filter/${codec}Decode" "$dir/lines"
   options=
@@ -588,6 +928,15 @@ done << 'END'
 the appearance of a stamp|<</Subtype/Stamp/F 4/Rect[20 20 60 60]/AP<</N 99 0 R>>>>|a stamp is missing
 the appearance of a signature|<</Subtype/Widget/FT/Sig/F 4/Rect[20 20 60 60]/AP<</N 99 0 R>>>>|a signature is missing
 END
+{
+  object 7 '/Subtype/Form/BBox[0 0 40 40]' <<< 'BT /G 9 Tf (words) Tj ET'
+} | second '/Contents 5 0 R
+    /Resources<</Font<</F 6 0 R/G 6 0 R/H 99 0 R>>/XObject<</I 99 0 R>>>>
+    /Annots[<</Subtype/Stamp/F 4/Rect[60 60 90 90]/AP<</N 7 0 R>>>>]'
+arrives 'a font that neither the page nor its stamp uses' "$dir/d.pdf"
+sed 's/G 6 0 R/G 99 0 R/' "$dir/d.pdf" > "$dir/f"
+mv "$dir/f" "$dir/d.pdf"
+damaged 'a font that only the stamp uses' 'a part of it is missing'
 # With an annotation, the content becomes a form.
 stored "$rectangle" > "$dir/f"
 for contents in 8 '[5 0 R 8 0 R]' '[5 0 R 8 0 R 5 0 R]' '[]'; do

@@ -70,6 +70,7 @@ static void fuzz_jpx(const uint8_t *data, size_t size, uint32_t width,
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
   struct ccitt_parms ccitt = {.rows = 40};
+  uint32_t bad;
   const char *why;
   size_t globals;
 
@@ -87,7 +88,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     fuzz_png(data + 3, size - 3);
     break;
   case 'c':
-    (void)codecs_ccitt(data + 3, size - 3, &ccitt, &why);
+    (void)codecs_ccitt(data + 3, size - 3, &ccitt, &bad, &why);
     break;
   case 'b':
     (void)codecs_jbig2(data + 3 + globals, size - 3 - globals, data + 3,

@@ -60,7 +60,7 @@ static void check_result(const struct dx_http_response *response)
   bool is_empty;
   struct dx_err err;
 
-  (void)!dx_check_result(in, "src_1", "case_1", &is_empty, &err);
+  (void)!dx_check_result(in, response, "src_1", "case_1", &is_empty, &err);
   (void)fclose(in);
 }
 

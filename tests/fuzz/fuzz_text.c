@@ -61,6 +61,7 @@ static enum dx_reason print_text(struct fuzz_input in, const char *line, int fd,
 
   if (options_read(PPD, line, &options) != NULL || options.text.wrong != NULL)
     return DX_REASON_OPTIONS;
+  HOLDS(docextract_text.open_encoding(options.text.encoding));
   return docextract_text.to_pdf(in.at, in.left, &options, fd, done);
 }
 

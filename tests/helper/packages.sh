@@ -8,14 +8,18 @@ libcairo2-dev libfreetype-dev libfontconfig-dev libfribidi-dev libpoppler-glib-d
 zlib1g-dev libcmocka-dev libsystemd-dev libnotify-dev cups-ppdc"
 run_packages="cups cups-filters cups-client cups-ipp-utils ghostscript qpdf
 poppler-utils fonts-dejavu-core jq curl openssl mandoc"
-test_packages="xz-utils clang-format codespell git python3 python3-jsonschema
+test_packages="xz-utils locales clang-format codespell git python3 python3-jsonschema
 dbus-daemon"
-# What only ./test.sh --long runs: tests/long/tidy.sh, valgrind.sh, metrics.sh,
-# fhir.sh, and network.sh.
+# What only ./test.sh --long runs: tests/long/tidy.sh, valgrind.sh, metrics.sh
+# (promtool), hl7.sh, and network.sh.
 long_packages="clang-tidy valgrind prometheus python3-hl7 avahi-daemon
 cups-browsed iproute2"
-# Packages of others have node and npm in one.
-command -v npm > /dev/null || long_packages+=" nodejs npm"
+# What only ./test.sh --nightly runs: tests/nightly/corpus.sh (MuPDF), swift.sh,
+# proxies.sh, outages.sh, and fhir.sh. Packages of others have node and npm in one.
+nightly_packages="swift swift-proxy swift-account swift-container swift-object
+memcached haproxy nginx-light squid tinyproxy-bin apache2-utils
+mupdf-tools nftables dnsmasq-base iproute2"
+command -v npm > /dev/null || nightly_packages+=" nodejs npm"
 # Programs to print from, and a desktop. Without them tests/it/office.sh,
 # programs.sh, web.sh, and desktop.sh skip them, except in CI.
 program_packages="libreoffice-writer libreoffice-calc libreoffice-gtk3

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 #
 # bundle.sh - a user creates bundles and prints them, in every way that bypasses
-# the filter: no part of them reaches the service. The output of the filter in
+# the filter: no part of them reaches the service, not even in a queue with an
+# older driver, which lets them reach the backend. The output of the filter in
 # the same queue does.
 . "$(dirname "$0")/../it/lib.sh"
 
@@ -64,11 +65,18 @@ held() # TEXT COMMAND...: prints, and checks that nothing of it was sent
   clear_results
   "$@"
   job_ends "$text: the job is held" "$job" pending-held
-  has "$text: the reason is shown" "$(queue_message "$job")" \
-    'did not come through the driver of this printer'
+  has "$text: the reason is shown" "$(queue_message "$job")" "$reason"
   is "$text: nothing is sent" "$(calls create) $(calls put) $(n_results)" '0 0 0'
 }
 
+reason='it was printed raw'
+held 'a raw bundle in the right queue' print -d chart -o raw "$dir/honest"
+held 'two raw bundles in the right queue' print -d chart -o raw "$dir/bundle" \
+  "$dir/honest"
+held 'a compressed bundle in the right queue' print_compressed "$dir/sealed"
+
+use_older_driver chart
+reason='this printer does not have its driver'
 held 'a bundle, raw' print -d chart -o raw "$dir/bundle"
 held 'a bundle of a whole PDF, raw' print -d chart -o raw "$dir/honest"
 held 'a bundle with a guessed seal' print -d chart -o raw "$dir/sealed"

@@ -95,7 +95,7 @@ tiff-lzw         - document 1
 tiff-tile        - refused too-complex
 form-feeds       - refused too-complex
 combining        - refused too-complex
-overprinted      - refused too-complex
+overprinted      - refused printer-codes
 lines            - document 7576
 one-line         - document 183
 characters       - document 114

@@ -55,7 +55,7 @@ end_process "$submit" ABRT 2> "$dir/abort.err"
 is 'killed by SIGABRT, it leaves nothing' "$(ls -d core* 2> /dev/null)" ''
 
 mkfifo "$dir/document"
-for filter in todocextract; do
+for filter in todocextract todocextract-check; do
   DEVICE_URI=docextract://default CUPS_SERVERROOT=$cups/root as_run_user \
     "$build/$filter" 1 MARKUSER MARKTITLE 1 MARKOPTION=1 \
     < "$dir/document" > "$dir/filter.out" 2> "$dir/filter.err" &

@@ -103,13 +103,14 @@ restart
 files=("$dir/MARKFILE.pdf" "$dir/MARKFILE.pdf" "$dir/MARKFILE.pdf")
 try 'with errors on the way' completed \
   'create 1 status 500 MARKHEADER: MARKHEADER' 'create 2 garbage' \
-  'put 1 status 403 MARKHEADER: MARKHEADER' 'put 1 body <Code>MARKBODY</Code>' \
+  'put 1 status 403 MARKHEADER: MARKHEADER' \
+  'put 1 body <Code>AccessDenied</Code><Message>MARKBODY</Message>' \
   'put 2 close' 'source 1 short' 'source 2 status 503' \
   'source 3 body {"MARKBODY": 1}' 'extract 1 body {"MARKBODY": 1}' \
   'extract 2 status 429 Retry-After: 1' 'extract 3 body MARKBODY'
 restart
 files=("$dir/MARKFILE.pdf")
-try 'a refused source' pending-held 'create 1- status 400' \
+try 'a refused source' pending-held 'create 1- status 422' \
   'create 1- body {"message": "MARKBODY"}'
 faults '#'
 watched release "$job"
@@ -121,9 +122,14 @@ done
 print_marked -o raw "$dir/MARKFILE.pdf"
 job_ends 'a raw job' "$job" pending-held
 restart
-try 'a URL that is not used' pending \
+clear_results
+faults \
   'create * edit #"http[^"?]*[?]#"ftp://MARKQUERY.example/MARKQUERY?MARKQUERY#'
-check 'stops the queue' queue_is_stopped chart
+print_marked "${files[@]}"
+watched until_true queue_says chart 'Contact your administrator'
+check 'a URL that is not used' queue_says chart 'Contact your administrator'
+cancel "$job"
+until_true no_backend
 lpadmin -x chart
 add_queue chart
 
@@ -151,6 +157,38 @@ kill -HUP "$DAEMON_PID"
 print_marked "$dir/MARKFILE.pdf"
 watched job_ends 'a backend leaves' "$job" completed
 check 'and its job is extracted' until_true is_extracted
+
+# Only root can read memory. docextractd has a token by now, and starts the
+# process of the status socket again.
+server() { pgrep -P "$DAEMON_PID"; }
+# The address sanitizer reserves terabytes, which hold nothing of the program.
+secrets_of() # PID: those that are in memory that it can write to
+{
+  local range from to
+  while read -r range _; do
+    from=$((16#${range%-*})) to=$((16#${range#*-}))
+    [ $((to - from)) -lt $((1 << 30)) ] || continue
+    dd "if=/proc/$1/mem" bs=4096 skip=$((from / 4096)) status=none \
+      count=$(((to - from) / 4096))
+  done < <(grep '^[^ ]* rw' "/proc/$1/maps") | tr '\0' '\n' |
+    grep -aoE 'MARKKEY|eyJ[A-Za-z0-9_-]{6}' | sort -u
+}
+if [ "$(id -u)" = 0 ]; then
+  serves()
+  {
+    "$top/tests/cli/ask" "$dir/run/status" 'jobs\n' 2> "$dir/ask.err" |
+      grep -qx '{"end":true}' && server | grep -qvx "${first:-none}"
+  }
+  first=
+  until_true serves
+  first=$(server)
+  kill -KILL "$first"
+  check 'the status socket has a new process' until_true serves
+  has 'a token is found in the memory of docextractd' \
+    "$(secrets_of "$DAEMON_PID")" eyJ
+  is 'and none in that of the process of the status socket' \
+    "$(secrets_of "$(server)")" ''
+fi
 stop_daemon
 
 # --- the command -------------------------------------------------------------

@@ -99,8 +99,11 @@ is 'submit: nothing was written elsewhere' \
 hasnt 'submit: no redirect was followed' "$(cat "$dir/log")" trap
 is 'submit: ids are escaped in requests' \
   "$(grep -avE '^[A-Z]+ [A-Za-z0-9%_./~-]+ HTTP/1.1$' "$dir/log")" ''
-is 'submit: no document was sent twice' \
-  "$(grep -a '^PUT' "$dir/log" | sort | uniq -c | awk '$1 > 2')" ''
+# Four of the responses to an upload were not clear, or a refusal; one document
+# may have got several of them.
+is 'submit: no document was sent again after a 200' \
+  "$(grep -ac '^PUT' "$dir/log") $(grep -a '^PUT' "$dir/log" | sort -u | wc -l)" \
+  '14 10'
 
 # --- results: size -----------------------------------------------------------
 
@@ -135,11 +138,13 @@ is 'a result over MaxResultSize is not stored' \
 new_spool
 start_raw source:1=cases:10000
 configure 'APIRate 9'
-some_results() { [ "$(find "$spool" -name 'result*' | wc -l)" -ge 3 ]; }
+cases() { "$program" -c "$conf" jobs --json | jq '.[0].cases'; }
+some_results()
+{
+  [ "$(find "$spool" -name 'result*' | wc -l)" -ge 3 ] && [ "$(cases)" = 10000 ]
+}
 submit_until some_results
-dx jobs --json
-is '10,000 cases: the job can be interrupted' \
-  "$rc $(jq '.[0].cases' <<< "$out")" '0 10000'
+is '10,000 cases: the job can be interrupted' "$rc $(cases)" '75 10000'
 dx cancel "$(jobs)"
 is '10,000 cases: and canceled' "$rc" 0
 
@@ -199,6 +204,7 @@ for url in https://127.0.0.1:631/ https://[::1]/ https://0/ https://2130706433/ 
   refuses "'$url' is refused" "$url" 'a loopback or link-local address'
 done
 is 'not one of them was tried' "$(calls put)" 0
+new_spool # sources that cannot be filled prevent others
 refuses 'a StorageHost that it is not' https://storage.example/ \
   'not a StorageHost' 'StorageHost 127.0.0.1'
 

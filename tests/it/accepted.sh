@@ -7,7 +7,7 @@
 . "$(dirname "$0")/lib.sh"
 
 key_of() { of_journal "$1" .key; }
-message_of() { of_journal "$1" .message; }
+message_of() { of_journal "$1" '.message + .submissions[0].message'; }
 has_message() { [ -n "$(message_of "$1")" ]; }
 daemon_says() { grep -Eq -e "$1" "$dir/daemon.new"; }
 said_again() { [ "$(grep -Ec -e "$1" "$dir/daemon.new")" -gt "$2" ]; }
@@ -59,7 +59,7 @@ t='a slash at the end of the device URI' # as some dialogs write it
 lpadmin -p chart -v docextract://default/
 to_the_wait
 check "$t: docextractd learns that it is over" until_true \
-  daemon_says "job $(key_of "$job"): cupsd: over, backend: left: send"
+  daemon_says "job $(key_of "$job"), service .*: cupsd: over, backend: left: send"
 faults '#'
 once "$t"
 lpadmin -p chart -v docextract://default
@@ -243,10 +243,10 @@ is "$t: the manifest reports it" \
 
 t='failed and tried again'
 clear_results
-faults 'create 1- status 400'
+faults 'create 1- status 422'
 print_chart
 job_ends "$t: the print job ends" "$job" completed
-check "$t: it fails" until_true daemon_says "job $(key_of "$job"): .*responded with 4"
+check "$t: it fails" until_true daemon_says "job $(key_of "$job"), .*responded with 4"
 faults '#'
 dx retry "$(key_of "$job")" > "$dir/retry" 2>&1
 is "$t: the command succeeds" "$?" 0

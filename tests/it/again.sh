@@ -109,11 +109,15 @@ clear_all() # TEXT: a clean slate, with this title
   stop_daemon
   rm -rf "${spool:?}"/{jobs,finished,received}/*
   clear_results
+  write_config
   start_daemon
 }
 
-to_the_outage() # LP ARGUMENT...: stored at the server, and not sent
+# Stored at the server, and not sent. By default, after ten seconds the print job
+# would make room for the second one.
+to_the_outage() # LP ARGUMENT...
 {
+  write_config 'Completion extracted'
   faults 'create * status 503'
   print_at_client "$@"
   until_true calls_are create 1 || not_ok "$t: the service is called"

@@ -113,10 +113,11 @@ clean_sheet
 faults 'source * word processing'
 print_a
 until_true is_awaited 1
+faults 'source * word processing' 'create * status 422'
 print_b
 last=$job
 job_ends "$t: docextractd continues the first one" "$((job - 1))" completed
-faults 'source * word failed' 'create * status 400'
+faults 'source * word failed' 'create * status 422' # it starts over
 first_failed()
 {
   of_journal "$((last - 1))" '.submissions[].state' | grep -qx failed

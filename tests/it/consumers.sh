@@ -48,7 +48,7 @@ template=$(one_manifest)
 
 t='refused by the service'
 touch "$dir/round"
-faults 'create 1- status 400'
+faults 'create 1- status 422'
 print -d chart "$dir/a.pdf"
 job_ends "$t: the print job is held" "$job" pending-held
 check "$t: the manifest is valid" is_valid "$(one_manifest)"

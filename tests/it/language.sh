@@ -41,18 +41,18 @@ refused_in() # LANGUAGE LOCALE MESSAGE
 }
 
 refused_in de de_DE.UTF-8 \
-  'Das Dokument wurde nicht ausgelesen – es ist mit einem Kennwort geschützt'
+  'Das Dokument wurde nicht ausgelesen – es ist mit einem Kennwort geschützt; bitte öffnen Sie es mit dem Kennwort und drucken Sie es von dort'
 refused_in fr fr_FR.UTF-8 \
-  "Le document n'a pas été traité"$'\xc2\xa0'": il est protégé par un mot de passe"
+  "Le document n'a pas été traité"$'\xc2\xa0'": il est protégé par un mot de passe"$'\xc2\xa0'"; ouvrez-le avec son mot de passe et imprimez-le depuis le logiciel"
 refused_in es es_ES.UTF-8 \
-  'El documento no se procesó: está protegido con contraseña'
+  'El documento no se procesó: está protegido con contraseña; ábralo con su contraseña e imprímalo desde allí'
 refused_in ja ja_JP.UTF-8 \
-  '文書は抽出されませんでした: パスワードで保護されています'
-refused_in en C.UTF-8 'The chart was not extracted: it is password-protected'
+  '文書は抽出されませんでした: パスワードで保護されています。パスワードで開き、そこから印刷してください'
+refused_in en C.UTF-8 'The chart was not extracted: it is password-protected; open it with its password, and print it from there'
 
 t='a state of a job'
 GENERAL='Language ja' write_config
-faults 'create * status 503'
+faults 'create * drop'
 print -d chart "$dir/a.pdf"
 down='文書はこのコンピューターにあります。サービスが応答しないため、再試行しています'
 is_down() { [[ $(job_message "$job") =~ ^$down ]]; }
@@ -64,12 +64,10 @@ faults '#'
 job_ends "$t: the print job is" "$job" completed
 check "$t: its message" until_true message_is "$job" '1件の症例を抽出しました'
 
-t='without Language'
-write_config
 stop_daemon
 START_DAEMON='env LANG=fr_FR.UTF-8 LC_ALL=' start_daemon
-are_told "$t, the locale of docextractd" fr_FR.UTF-8 "$dir/a.pdf" completed \
-  '1 dossier extrait'
-stop_daemon
-START_DAEMON='env LC_ALL=C' start_daemon
-are_told "$t, no locale" C "$dir/a.pdf" completed 'Extracted 1 case'
+for line in '' 'Language auto'; do # as docextract 1.0 had it
+  GENERAL=$line write_config
+  are_told "${line:-without Language}, whatever the locale of docextractd is" C \
+    "$dir/a.pdf" completed 'Extracted 1 case'
+done

@@ -77,7 +77,7 @@ calls_are() { [ "$(calls "$1" "${3-}")" -ge "$2" ]; } # KIND N [FILTER]
 
 # Prints as an IPP client does that sends what lp and dialogs never would, and
 # leaves the number in $job. A line is 'ATTR TAG NAME VALUE', as ipptool(1) has
-# it.
+# it. ipp_queue: another queue than chart.
 print_ipp() # FILE TYPE [LINE OF A JOB ATTRIBUTE...]
 {
   local output
@@ -89,9 +89,18 @@ print_ipp() # FILE TYPE [LINE OF A JOB ATTRIBUTE...]
       "ATTR mimeMediaType document-format $2" 'GROUP job-attributes-tag' \
       "${@:3}" 'FILE $filename' '}'
   } > "$dir/print.test"
-  output=$(ipptool -tv -f "$1" "$ipp/printers/chart" "$dir/print.test" 2>&1)
+  output=$(ipptool -tv -f "$1" "$ipp/${ipp_queue-printers/chart}" "$dir/print.test" 2>&1)
   job=$(sed -n 's/^ *job-id (integer) = //p' <<< "$output")
   [ -n "$job" ] || give_up "cupsd takes the job of an IPP client: $output"
+}
+
+# Gives a queue a driver without a filter for raw documents, as 1.0.0 had: they
+# reach the backend.
+use_older_driver() # QUEUE
+{
+  grep -v application/vnd.cups-raw "$build/ppd/docextract.ppd" > "$dir/older.ppd"
+  lpadmin -p "$1" -P "$dir/older.ppd" 2> "$dir/lpadmin.err" ||
+    give_up "lpadmin changes the driver of $1: $(cat "$dir/lpadmin.err")"
 }
 
 # A stopped queue gets nowhere: no need to wait for it. While a job is processed,
@@ -161,6 +170,12 @@ queue_state() # NAME: what lpstat says about it
 }
 
 queue_is_stopped() { queue_state "$1" | grep -q disabled; }
+queue_says() { queue_state "$1" | grep -Eq "$2"; } # NAME PATTERN
+queue_reasons() # NAME: its state reasons
+{
+  lpoptions -p "$1" | sed -n 's/.*printer-state-reasons=\([^ ]*\).*/\1/p'
+}
+not() { ! "$@"; }
 
 # What the journals say, all of them. A job may move while they are read, and jq
 # loses the file that follows one that is gone.

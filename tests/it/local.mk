@@ -3,19 +3,17 @@
 # docextract-quick is a backend with three different constants: a limit of three
 # seconds without data on stdin, and of twelve seconds without a line from
 # docextractd, for silence.sh; and a change of a state reason every second, for
-# patience.sh. For demand.sh, it starts the docextractd that the environment
-# names, and docextractd-quick exits after three idle seconds. It also looks for
-# incomplete print jobs all the time, for transfers.sh.
+# patience.sh. docextractd-quick looks all the time whether a held print job was
+# canceled, for withdrawn.sh and attributes.sh.
 check_PROGRAMS += tests/it/docextract-quick
-tests_it_docextract_quick_SOURCES = $(backend_docextract_SOURCES) \
-	lib/control/start.c
+tests_it_docextract_quick_SOURCES = $(backend_docextract_SOURCES)
 tests_it_docextract_quick_CPPFLAGS = $(AM_CPPFLAGS) -DDX_SILENCE_MS=3000 \
-	-DDX_TOGGLE_MS=1000 -DDX_ALIVE_LIMIT_MS=12000 -DDX_TRUST_ENVIRONMENT
+	-DDX_TOGGLE_MS=1000 -DDX_ALIVE_LIMIT_MS=12000
 tests_it_docextract_quick_LDADD = $(backend_docextract_LDADD)
 check_PROGRAMS += tests/it/docextractd-quick
 tests_it_docextractd_quick_SOURCES = $(daemon_docextractd_SOURCES)
 tests_it_docextractd_quick_CPPFLAGS = $(daemon_docextractd_CPPFLAGS) \
-	-DDX_IDLE_MS=3000 -DDX_TRANSFER_LOOK_MS=200 -DDX_TRANSFER_STALL_MS=1000
+	-DDX_WATCH_LOOK_MS=200
 tests_it_docextractd_quick_LDADD = $(daemon_docextractd_LDADD)
 
 # Backend and filters with a user of its own, for owner.sh.
@@ -36,19 +34,21 @@ check_PROGRAMS += tests/it/ppdtext
 tests_it_ppdtext_SOURCES = tests/it/ppdtext.c
 tests_it_ppdtext_LDADD = $(CUPS_LIBS)
 
-EXTRA_DIST += tests/it/wanted.sh tests/it/desktop.sh tests/it/notify.sh tests/it/session.sh
-EXTRA_DIST += tests/it/accepted.sh tests/it/auto.sh \
+EXTRA_DIST += tests/it/wanted.sh tests/it/log.sh tests/it/desktop.sh tests/it/notify.sh tests/it/session.sh
+EXTRA_DIST += tests/it/accepted.sh tests/it/admin.sh tests/it/attributes.sh \
+	tests/it/auto.sh tests/it/client.sh \
 	tests/it/again.sh tests/it/browser.sh tests/it/consumers.sh \
-	tests/it/demand.sh tests/it/discovery.sh \
+	tests/it/discovery.sh \
 	tests/it/gate.sh tests/it/gtk-print tests/it/interrupted.sh \
-	tests/it/language.sh tests/it/languages.sh tests/it/lib.sh tests/it/many.sh tests/it/mkpdf \
-	tests/it/metrics.sh tests/it/mkpictures tests/it/on_result.sh tests/it/office-merge tests/it/office.sh tests/it/orphans.sh \
-	tests/it/owner.sh tests/it/pages.sh tests/it/patience.sh tests/it/private.sh \
+	tests/it/language.sh tests/it/languages.sh tests/it/lib.sh tests/it/many.sh tests/it/mixed.sh tests/it/mkpdf \
+	tests/it/metrics.sh tests/it/mkpictures tests/it/on_result.sh tests/it/office-merge tests/it/office.sh tests/it/orphans.sh tests/it/outage.sh \
+	tests/it/owner.sh tests/it/pages.sh tests/it/patience.sh tests/it/prefilter.sh tests/it/private.sh \
 	tests/it/programs.sh \
 	tests/it/repair.sh tests/it/report.sh tests/it/reruns.sh \
-	tests/it/rows.sh tests/it/shared.sh tests/it/sigterm.sh \
-	tests/it/stages.sh \
+	tests/it/restored.sh tests/it/rows.sh tests/it/shared.sh tests/it/waiting.sh \
+	tests/it/sigterm.sh \
+	tests/it/stages.sh tests/it/stopped.sh \
 	tests/it/sandbox.sh tests/it/silence.sh tests/it/stage.sh \
-	tests/it/text.sh tests/it/tls.sh tests/it/tokens.sh tests/it/transfers.sh \
-	tests/it/ipp-cut tests/it/types.sh \
+	tests/it/text.sh tests/it/tls.sh tests/it/tokens.sh tests/it/withdrawn.sh \
+	tests/it/types.sh tests/it/unknown.sh \
 	tests/it/web.sh

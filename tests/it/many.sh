@@ -84,55 +84,44 @@ print -d together "$dir/a.pdf" "$dir/locked.pdf"
 hold_is 'together with a refused one' 'belong together: it is password-protected'
 is 'together: an incomplete chart is not sent' "$(counts)" '0 0 0'
 
+printf '%%PDF-1.4\n1 0 obj <</Type/Catalog>> endobj\n' > "$dir/broken.pdf"
 clear_results
-print -d chart "$dir/a.pdf" "$dir/random.bin"
-hold_is 'an unknown type at the end' 'document 2: it did not arrive: its type'
-is 'an unknown type at the end: the other is extracted' "$(counts)" '1 1 1'
-
-clear_results
-print -d chart "$dir/random.bin"
-hold_is 'an unknown type alone' 'a type that cannot be printed here'
-is 'an unknown type is not sent' "$(counts)" '0 0 0'
-
-clear_results
-print -d chart -o raw "$dir/a.pdf"
-hold_is 'a raw job' 'did not come through the driver of this printer'
-has 'a raw job: the log gives advice' "$(job_log "$job")" 'printed raw'
-is 'a raw job is not sent' "$(counts)" '0 0 0'
-
-printf '%%PDF-1.4\nthis is no PDF\n' > "$dir/broken.pdf"
-clear_results
-"$it/mkpdf" "$dir/two.pdf" "$(mkchart Bob Berg 2 03/07/1984 7.2 13.5)" more
-pdftops -q "$dir/two.pdf" "$dir/half.ps"
-sed -i '/^%%Page: 2 2/a nosuchoperator' "$dir/half.ps"
-print -d chart "$dir/a.pdf" "$dir/half.ps" "$dir/c.pdf"
+gs -q -dNOPAUSE -dBATCH -r50 -sDEVICE=urf -dLastPage=1 -dcupsColorSpace=18 \
+  -dcupsBitsPerColor=8 -dcupsBitsPerPixel=8 -sOutputFile="$dir/a.urf" \
+  "$dir/a.pdf" 2> "$dir/gs.err"
+mv "$cups/bin/filter/rastertopdf" "$cups/bin/filter/rastertopdf.real"
+cat > "$cups/bin/filter/rastertopdf" << END
+#!/bin/sh
+"$cups/bin/filter/rastertopdf.real" "\$@"
+exit 1
+END
+chmod 755 "$cups/bin/filter/rastertopdf"
+print -d chart "$dir/a.pdf" "$dir/a.urf" "$dir/c.pdf"
 job_ends 'a converter that fails midway: the job is held' "$job" pending-held
 has 'a converter that fails midway: the reason is shown' "$(queue_message "$job")" \
   'document 2: its conversion failed, and pages may be missing; print it as a PDF$'
 is 'a converter that fails midway: an incomplete chart is not sent' \
   "$(counts) $(patients)" "2 2 2 $ac"
 
-mv "$cups/bin/filter/gstopdf" "$cups/bin/filter/gstopdf.real"
-cat > "$cups/bin/filter/gstopdf" << END
-#!/bin/sh
-"$cups/bin/filter/gstopdf.real" "\$@"
-exit 1
-END
-chmod 755 "$cups/bin/filter/gstopdf"
 clear_results
-pdftops -q "$dir/a.pdf" "$dir/a.ps"
-print -d chart "$dir/a.ps"
+print -d chart "$dir/a.urf"
 job_ends 'a filter fails on the only document: the job is held' "$job" \
   pending-held
 is 'a filter fails on the only document: it is not sent' "$(counts)" '0 0 0'
-mv "$cups/bin/filter/gstopdf.real" "$cups/bin/filter/gstopdf"
+mv "$cups/bin/filter/rastertopdf.real" "$cups/bin/filter/rastertopdf"
 release "$job"
 job_ends 'and is sent when the filter succeeds' "$job" completed
 is 'and is sent when the filter succeeds: once' "$(counts)" '1 1 1'
 
 clear_results
-print -d chart "$dir/a.pdf" "$dir/broken.pdf" "$dir/c.pdf"
+sed 's,/Contents 5 ,/Contents 9 ,; s,^<</Size,<</Info<</Producer(Old Scanner 2)>>/Size,' \
+  "$dir/b.pdf" > "$dir/made.pdf"
+print -d chart "$dir/a.pdf" "$dir/made.pdf" "$dir/c.pdf"
 hold_is 'a damaged one in the middle' 'document 2: .*damaged'
+hasnt 'a damaged one in the middle: the user does not read its producer' \
+  "$(queue_message "$job") $(job_message "$job")" 'Old Scanner'
+has 'a damaged one in the middle: the administrator does' "$(dx jobs)" \
+  'document 2: .* damaged.*[(]made by Old Scanner 2[)]$'
 is 'a damaged one in the middle: the others are extracted' \
   "$(counts) $(patients)" "2 2 2 $ac"
 

@@ -84,21 +84,21 @@ t='the service was down'
 stop_daemon # the pause is over, the outage is not
 port=${SIM_API#http://*:}
 pause=$spool/history/127-0-0-1_${port%%/*}_pause
-# lib/base/history.c: the boot, until 1 ms, and down for 5000 ms.
-printf 'docextract-pause 2\n%s\0\0\0\0\1\0\0\0\0\0\0\0\210\023\0\0\0\0\0\0' \
+# lib/base/history.c: the boot, until 1 ms, and down.
+printf 'docextract-pause 3\n%s\0\0\0\0\1\0\0\0\0\0\0\0\1\0\0\0\0\0\0\0' \
   "$(cat /proc/sys/kernel/random/boot_id)" > "$pause"
 [ "$(id -u)" != 0 ] || chown "$run_user" "$pause"
 start_daemon
 metrics
 is "$t: it is not up" "$(value 'service_up{service="default"}')" 0
 has "$t: and the help says since when" "$(cat "$dir/metrics")" \
-  '^# HELP docextract_service_up 0 after 5 consecutive failed calls, until a '
+  '^# HELP docextract_service_up 0 after 3 consecutive failed or rejected calls, until a '
 check "$t: hello reaches it" says_hello
 metrics
 is "$t: and is up" "$(value 'service_up{service="default"}')" 1
 
 t='one fails'
-faults 'create 1- status 400'
+faults 'create 1- status 422'
 print -d chart "$dir/a.pdf"
 job_ends "$t: the print job is held" "$job" pending-held
 until_true has_counted "$(all_calls)"

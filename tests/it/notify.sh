@@ -122,7 +122,7 @@ cancel "$several"
 
 t='a chart that fails after its print job has ended'
 write_config 'Completion accepted'
-faults "create $(($(calls create) + 1)) status 400"
+faults "create $(($(calls create) + 1)) status 422"
 print -d chart "$dir/a.pdf" "$dir/a.pdf"
 failed_job=$job
 until_true is_shown "$job" || not_ok "$t: it is shown"
@@ -183,8 +183,8 @@ LC_MESSAGES=de_DE.UTF-8 LC_ALL='' start_notify
 print -d chart "$dir/locked.pdf"
 job_shows "$t: the notification is in it" "$job" "2 printer-error|Dokument \
 abgelehnt|Druckauftrag chart-$job: Das Dokument wurde nicht ausgelesen – es ist \
-mit einem Kennwort geschützt. Wenn Sie \
-Hilfe brauchen, fragen Sie Ihren Administrator."
+mit einem Kennwort geschützt; bitte öffnen Sie es mit dem Kennwort und drucken \
+Sie es von dort. Wenn Sie Hilfe brauchen, fragen Sie Ihren Administrator."
 cancel "$job"
 
 t='in all'

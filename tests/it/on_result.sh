@@ -11,6 +11,7 @@ said=$dir/said
 cat > "$program" << EOF
 #!/bin/sh
 echo "\$DOCEXTRACT_OUTCOME \$DOCEXTRACT_QUEUE \$(basename "\$1")" >> $said
+echo 'no bed for Ann Ahrens' >&2
 while [ -e $dir/wait ]; do sleep 0.05; done
 [ -e $dir/go ]
 EOF
@@ -24,6 +25,15 @@ fresh() # the program waits for nothing and succeeds
   failures=$(n_failures)
 }
 n_failures() { grep -c 'OnResult failed' "$dir/daemon.new"; }
+fails_of_a_chart() # prints one, until OnResult has failed; sets $key
+{
+  fresh
+  rm "$dir/go"
+  print_chart
+  job_ends "$t: the print job ends" "$job" completed
+  check "$t: the program fails" until_true has_failed
+  key=$(of_journal "$job" .key)
+}
 succeeded_once() # since fresh
 {
   is "$t: once" "$(n_lines)" $(($(n_failures) - failures + 1))
@@ -31,7 +41,10 @@ succeeded_once() # since fresh
 lines() { [ "$(wc -l < "$said")" -ge "$1" ]; }
 n_lines() { wc -l < "$said"; }
 all_finished() { [ -z "$(find "$spool/jobs" -mindepth 1 -print -quit)" ]; }
-messages() { find "$spool/jobs" -name job.json -exec jq -r .message {} +; }
+messages()
+{
+  find "$spool/jobs" -name job.json -exec jq -r '.submissions[].message' {} +
+}
 has_failed() { messages | grep -q 'OnResult failed'; }
 print_chart() { print -d chart "$dir/a.pdf"; }
 
@@ -58,7 +71,7 @@ has "$t: with its environment" "$(cat "$said")" '^extracted chart .*\.job\.json$
 
 t='a failure'
 fresh
-faults 'create 1- status 400'
+faults 'create 1- status 422'
 print_chart
 job_ends "$t: the print job is held" "$job" pending-held
 check "$t: the program is run" until_true lines 1
@@ -71,7 +84,7 @@ check "$t: no run is pending" until_true all_finished
 
 t='a failed job expires'
 fresh
-faults 'create 1- status 400'
+faults 'create 1- status 422'
 print_chart
 job_ends "$t: the print job is held" "$job" pending-held
 check "$t: the program is run" until_true lines 1
@@ -111,21 +124,63 @@ check "$t: it is repeated" until_true all_finished
 succeeded_once
 
 t='while it is due'
-fresh
-rm "$dir/go"
-print_chart
-job_ends "$t: the print job ends" "$job" completed
-check "$t: the program fails" until_true has_failed
-has "$t: cancel finds the job finished" "$(dx cancel "chart-$job" 2>&1)" \
-  'has already finished: everything is extracted'
-has "$t: retry finds it extracted" "$(dx retry "chart-$job" 2>&1)" \
-  'Everything .* has already been extracted'
+fails_of_a_chart
+last_error=$spool/jobs/$key/on-result-0001
+jobs=$(dx jobs)
+has "$t: it is listed, with what to do" "$jobs" \
+  "${key:0:8}  extracted .*OnResult failed \(status 1\); its last error output is in $last_error; when the cause is fixed: docextract retry ${key:0:8}; if it need not be run: docextract cancel ${key:0:8}; trying again at "
+has "$t: it is counted" "$(dx metrics)" \
+  'docextract_hook_pending_jobs\{service="default"\} 1'
+is "$t: what it has said is in that file" "$(cat "$last_error")" \
+  'no bed for Ann Ahrens'
+is "$t: which only its owner reads" "$(stat -c %a "$last_error")" 600
+hasnt "$t: and in no other place" \
+  "$jobs $(cat "$spool/jobs/$key/job.json" "$dir/daemon.new")" Ahrens
+stop_daemon KILL
+start_daemon
+before=$(n_lines)
+check "$t: docextractd that was killed runs it again" \
+  until_true lines $((before + 1))
+check "$t: and lists it" until_true has_failed
+before=$(n_lines)
+has "$t: retry runs it" "$(dx retry "chart-$job" 2>&1)" \
+  "Running OnResult again for job $key"
+check "$t: at once" until_true lines $((before + 1))
 touch "$dir/go"
-check "$t: it is still repeated" until_true all_finished
-succeeded_once
+has "$t: retry when the cause is fixed" "$(dx retry "chart-$job" 2>&1)" \
+  "Running OnResult again for job $key"
+check "$t: it succeeds" until_true all_finished
+is "$t: what it has said is removed" \
+  "$(find "$spool" -name 'on-result*')" ''
+
+t='acknowledged'
+fails_of_a_chart
+has "$t: purge asks for it" "$(dx purge "chart-$job" 2>&1)" \
+  "not finished; cancel it first, with: docextract cancel $key"
+has "$t: cancel acknowledges it" "$(dx cancel "chart-$job" 2>&1)" \
+  "OnResult is not run again for job $key"
+check "$t: the job is finished" all_finished
+hasnt "$t: it is listed without it" "$(dx jobs)" OnResult
+has "$t: it is not counted" "$(dx metrics)" \
+  'docextract_hook_pending_jobs\{service="default"\} 0'
+is "$t: what it has said is removed" \
+  "$(find "$spool" -name 'on-result*')" ''
+has "$t: the result stays" "$(ls "$results")" "$(tail -n 1 "$said" | cut -d ' ' -f 3)"
+before=$(n_lines)
+has "$t: retry does not run it" "$(dx retry "chart-$job" 2>&1)" \
+  'Everything .* has already been extracted'
+stop_daemon
+start_daemon
+print_chart
+check "$t: the next one is run" until_true lines $((before + 1))
+is "$t: but this one is not" "$(grep -c . "$said")" $((before + 1))
+touch "$dir/go"
+check "$t: no run is pending" until_true all_finished
+
+t='a released failure'
 fresh
 rm "$dir/go"
-faults 'create 1- status 400'
+faults 'create 1- status 422'
 print_chart
 job_ends "$t: the print job is held" "$job" pending-held
 check "$t: the program is run" until_true lines 1
@@ -138,7 +193,7 @@ has "$t: and gets the outcome" "$(tail -n 1 "$said")" '^extracted chart '
 
 t='canceled while it is due'
 fresh
-rm "$dir/go"
+touch "$dir/wait"
 write_config "OnResult $program" 'Completion accepted'
 faults 'source * word processing'
 polls=$(calls source)
@@ -158,7 +213,7 @@ done
 done Job $key has already finished: 0 of 1 documents extracted
 done Acknowledged 0 failed jobs"
 faults '#'
-touch "$dir/go"
+rm "$dir/wait"
 check "$t: and no run is pending" until_true all_finished
 write_config "OnResult $program"
 

@@ -25,7 +25,7 @@ state_is() { [ "$(states "$1")" = "$2" ]; } # KEY STATES
 # decided KEY ANSWER BACKEND PERMISSION
 decided()
 {
-  grep "^job $1: cupsd: " "$dir/daemon.new" | tail -n 1 |
+  grep "^job $1, [^:]*: cupsd: " "$dir/daemon.new" | tail -n 1 |
     grep -q "cupsd: $2, backend: $3: $4\$"
 }
 has_decided() # ANSWER BACKEND PERMISSION
@@ -160,7 +160,7 @@ has_decided over broken send
 faults '#'
 once "$t"
 is "$t: its backend does not attend" \
-  "$(grep -c "^job $key: cupsd: .*, backend: attends" "$dir/daemon.new")" 0
+  "$(grep -c "^job $key, [^:]*: cupsd: .*, backend: attends" "$dir/daemon.new")" 0
 
 # --- cupsd no longer has the job ---------------------------------------------
 
@@ -282,7 +282,7 @@ to_the_create
 job_ends "$t: the print job has ended" "$job" completed
 # After that response, it does not ask again.
 check "$t: docextractd detects it" until_true \
-  grep -q "^job $key: cupsd: over, backend: left: send" "$dir/daemon.new"
+  grep -q "^job $key, [^:]*: cupsd: over, backend: left: send" "$dir/daemon.new"
 faults '#'
 once "$t"
 write_config
@@ -315,7 +315,7 @@ canceled "$t"
 t='failed without a backend, and printed again'
 to_the_create
 kill_backend
-faults 'create * status 400'
+faults 'create * status 422'
 until_true state_is "$key" failed
 faults '#'
 before=$(starts "$job")
@@ -371,13 +371,12 @@ stop_daemon
 start_daemon
 says_how() { dx jobs | grep -q -e "--service"; }
 check "$t: jobs gives advice" until_true says_how
-release "$job"
-is "$t: released, it is held again" "$(job_state "$job")" pending-held
-has "$t: and its message gives the reason" "$(queue_message "$job")" \
-  'not set up correctly'
+lp -i "$job" -H resume
+check "$t: released, its queue gives the reason" \
+  until_true queue_says chart 'not set up correctly'
+is "$t: and it waits" "$(job_state "$job")" processing
 faults '#'
 dx retry "$key" --service lab > "$dir/retry" 2>&1
 is "$t: docextract retry accepts the new name" "$?" 0
-release "$job"
-is "$t: released, it is completed" "$(job_state "$job")" completed
+job_ends "$t: then it is completed" "$job" completed
 once "$t"

@@ -68,10 +68,10 @@ is 'and has a result' "$(n_results)" 1
 is 'which belongs to the separate user' "$(stat -c '%U:%G %a' "$results"/*)" \
   "$(printf 'games:games 640\n%.0s' 1 2)"
 print -d chart -o raw "$dir/a.pdf"
-job_ends 'a raw job, which the separate user cannot read, is held' "$job" \
+job_ends 'a raw job is held' "$job" \
   pending-held
 has 'with the reason' "$(queue_message "$job")" \
-  'through the driver of this printer'
+  'it was printed raw'
 
 # --- not its own user -----------------------------------------------------------
 

@@ -3,37 +3,29 @@
 # repair.sh - errors of the installation. The message of the queue refers to the
 # administrator, without technical terms. The log and `docextract hello` give
 # the cause and the solution. After the error is corrected, the job continues.
-# Tokens are in tokens.sh, certificates in tls.sh.
+# More of that is in admin.sh; tokens are in tokens.sh, certificates in tls.sh.
 . "$(dirname "$0")/lib.sh"
 
-queue_says() { queue_state chart | grep -Eq "$1"; } # PATTERN
-
 # The backends lose access to directories in ways that bind even their owner.
-stops() # TEXT PATTERN
-{
-  print -d chart "$dir/a.pdf"
-  until_true queue_is_stopped chart
-  has "$1: the queue refers to the administrator" "$(queue_state chart)" \
-    "^.Contact your administrator: [a-z ]+; nothing is lost\$"
-  has "$1: the log has reason and advice" "$(job_log "$job")" \
-    "^W .*E_CONFIG: .*$2.*; run .+docextract config.+; when it is fixed, run: cupsenable chart\$"
-}
-
 waits() # TEXT PATTERN UNTIL: what the queue says about that
 {
   print -d chart "$dir/a.pdf"
-  until_true queue_says "$3\$"
+  until_true queue_says chart "$3\$"
   has "$1: the queue refers to the administrator, and reports the retry" \
     "$(queue_state chart)" "^.Contact your administrator: [a-z ]+; $3\$"
   has "$1: the log has the reason" "$(job_log "$job")" "$2"
   is "$1: nothing was sent" "$(calls create)" 0
+}
+hello_says() # TEXT PATTERN
+{
   has "$1: hello reports the same" "$(dx hello 2>&1)" "$2"
 }
+before='printing waits, nothing is lost'
 
-goes_on() # TEXT: after cupsenable
+goes_on() # TEXT
 {
-  cupsenable chart
   job_ends "$1: fixed, the job continues" "$job" completed
+  is "$1: with the same backend" "$(starts "$job")" 1
   clear_results
 }
 
@@ -54,26 +46,31 @@ check 'jobs: it is shown as canceled' until_true is_shown
 faults ''
 clear_results
 
+t='a config that backends may not read'
 chmod 000 "$config"
-stops 'a config that backends may not read' 'docextract\.conf.*Permission'
+waits "$t" 'E_CONFIG: .*docextract\.conf.*Permission' "$before"
+hello_says "$t" 'docextract\.conf.*Permission'
 chmod 640 "$config"
-goes_on 'a config that backends may not read'
+goes_on "$t"
 
+t='a section that is not there'
 sed -i 's/<Service default>/<Service other>/' "$config"
-stops 'a section that is not there' "add a section <Service default>"
+waits "$t" 'E_CONFIG: .*add a section <Service default>' "$before"
 write_config
-goes_on 'a section that is not there'
+goes_on "$t"
 
+t='a spool that backends may not use'
 chmod 000 "$spool"
-waits 'a spool that backends may not use' "$spool.*Permission" \
-  'printing waits, nothing is lost'
-cupsdisable chart
+waits "$t" "$spool.*Permission" "$before"
+hello_says "$t" "$spool.*Permission"
 chmod 711 "$spool"
-goes_on 'a spool that backends may not use'
+goes_on "$t"
 
+t='results that cannot be written'
 chmod 000 "$results"
-waits 'results that cannot be written' "$results.*Permission" \
-  'trying again every minute, nothing is lost'
-cupsdisable chart
+waits "$t" "$results.*Permission" 'trying again every minute, nothing is lost'
+hello_says "$t" "$results.*Permission"
+cupsdisable chart # instead of the minute
 chmod 2770 "$results"
-goes_on 'results that cannot be written'
+cupsenable chart
+job_ends "$t: fixed, the job continues" "$job" completed

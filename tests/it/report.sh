@@ -17,7 +17,7 @@ add_queue MARKQUEUE
 chart_pdf "$dir/MARKFILE.pdf" MARKFIRST MARKLAST MARKMRN1
 print -d MARKQUEUE -U MARKUSER -t MARKTITLE "$dir/MARKFILE.pdf"
 job_ends 'a job is printed' "$job" completed
-faults 'create * status 400 X-Body: MARKBODY'
+faults 'create * status 422 X-Body: MARKBODY'
 echo '%PDF-1.4' > "$dir/MARKBAD.pdf"
 print -d MARKQUEUE -U MARKUSER -t MARKTITLE "$dir/MARKBAD.pdf"
 job_ends 'a damaged one is refused' "$job" pending-held
@@ -26,7 +26,7 @@ job_ends 'another one is refused' "$job" pending-held
 dx submit --title MARKTITLE "$dir/MARKFILE.pdf" > "$dir/submit" 2>&1
 faults ''
 # What another program of the job could log.
-echo "D [21/Nov/2026:10:00:00 +0000] [Job 3] submission 1: x, MARKLAST -> y
+echo "D [21/Nov/2026:10:00:00 +0000] [Job 3] job 0123456789abcdef0123456789abcdef, service 'a', submission 1: x, MARKLAST -> y
 D [21/Nov/2026:10:00:00 +0000] [Job 3] Patient MARKLAST
 D [21/Nov/2026:10:00:00 +0000] [Job 3] PID 1 (/MARKFILE) stopped with status 1." \
   >> "$cups/log/error_log"
@@ -60,7 +60,7 @@ has 'report: the queue' "$output" \
 has 'report: jobs by state' "$output" '^  extracted +1$'
 has 'report: failed jobs' "$output" '^  failed +2$'
 has 'report: and their codes' "$output" '^  ended with E_REFUSED \(refused\) 2$'
-has 'report: docextractd' "$output" '^  running, started manually$'
+has 'report: docextractd' "$output" '^  running$'
 has 'report: the directories' "$(grep -cE '^  (SpoolDir|ResultsDir 1|/var/tmp) +ok, [0-9]+ MiB free$' \
   <<< "$output")" 3
 has 'report: error codes of the backend, with the time' "$output" \
@@ -101,7 +101,9 @@ blames 'a clock that is off' 'the clock is 3(59[89]|600) s behind'
 stop_sim
 start_sim
 write_config "${settings[@]}"
-blames 'nothing' 'ok     response/  ok     token accepted//cupsd'
+dx submit "$dir/MARKFILE.pdf" > "$dir/submit" 2>&1 # to its storage
+write_config "${settings[@]}" # docextractd reads it again
+blames 'nothing' 'docextractd/  running/.*ok     response/  ok     token accepted/  ok     storage//cupsd'
 
 faults 'put * drop'
 print -d MARKQUEUE -U MARKUSER -t MARKTITLE "$dir/MARKFILE.pdf"
@@ -119,8 +121,7 @@ START_DAEMON="env DX_WALK_LOG=$dir/walk.log" DX_WALK='fail write 1 999999 ENOSPC
 unset LD_PRELOAD
 blames 'a full disk' 'FAILED spool/.*  E_SPACE'
 stop_daemon
-DX_DOCEXTRACTD=/nonexistent/MARKPATH blames 'docextractd that cannot be started' \
-  'E_NOT_FOUND .*: No such file or directory'
+blames 'docextractd that is not running' 'docextractd/  not running/.*Test of service 1/  E_CONFIG '
 start_daemon
 
 if may_mount; then
@@ -153,7 +154,7 @@ END
     "mount -t overlay -o 'lowerdir=$dir/systemd:/usr/bin' overlay /usr/bin")
   has 'report: the unit and the errors in its log' \
     "$(sed -n '/^docextractd$/,/^$/p' <<< "$output" | xargs)" \
-    '^docextractd running, started manually Result=exit-code ExecMainStatus=74 ActiveState=failed 2026-11-24T10:00:02\+0100 E_NET 2026-11-24T10:00:04\+0100 E_SPACE$'
+    '^docextractd running Result=exit-code ExecMainStatus=74 ActiveState=failed 2026-11-24T10:00:02\+0100 E_NET 2026-11-24T10:00:04\+0100 E_SPACE$'
   hasnt 'report: no text of the log' "$output" MARK
 else
   leave_out 'report with other file systems' "$to_mount"

@@ -200,23 +200,6 @@ start_daemon()
     give_up "docextractd starts: $(cat "$dir/daemon.new")"
 }
 
-# "ID HOW": docextractd's process, and its greeting; empty: none runs.
-greeting()
-{
-  perl -MIO::Socket::UNIX -MSocket=SOL_SOCKET,SO_PEERCRED -e '
-    $s = IO::Socket::UNIX->new($ARGV[0]) or exit;
-    $_ = <$s>;
-    print join(" ", (unpack("I", getsockopt($s, SOL_SOCKET, SO_PEERCRED))),
-      (split)[3])' "$spool/docextractd.sock"
-}
-demanded() { greeting | sed -n 's/ demand$//p'; }
-end_demanded()
-{
-  local pid
-  pid=$(demanded)
-  [ -z "$pid" ] || kill -KILL "$pid"
-}
-
 # The command, with our configuration.
 dx() { CUPS_SERVERBIN=$cups/bin "$docextract" -c "$config" "$@"; }
 
@@ -268,8 +251,8 @@ make_cups()
     cp -a "/usr/lib/cups/$part" "$cups/bin/"
   done
   install -m 755 "$build/backend/docextract" "$cups/bin/backend/docextract"
-  install -m 755 "$build/todocextract" "$build/docextract-text.so" \
-    "$cups/bin/filter/"
+  install -m 755 "$build/todocextract" "$build/todocextract-check" \
+    "$build/docextract-text.so" "$cups/bin/filter/"
   owned_dir 710 "$cups/spool"
   owned_dir 1770 "$cups/spool/tmp"
   owned_dir 755 "$cups/state"

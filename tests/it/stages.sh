@@ -364,7 +364,7 @@ agree 'canceled' canceled canceled 'canceled$'
 faults 'create * status 503' 'source * word processing' 'extract * status 503'
 print_told
 agree 'the service is down' stored processing \
-  '^The chart is on this computer; the service does not respond'
+  '^The chart is on this computer; the service is not working correctly'
 lp -i "$job" -H hold
 agree 'held' stored pending-held 'it is sent when the print job continues$'
 faults 'create * status 429'
@@ -379,19 +379,20 @@ agree 'sent' processing processing \
   '^The chart is with the service; waiting for its result$'
 faults 'source * status 503'
 agree 'down again' processing processing \
-  '^The chart is with the service; the service does not respond'
+  '^The chart is with the service; the service is not working correctly'
 lp -i "$job" -H hold
 agree 'held there' processing pending-held 'delivered in the background$'
 faults 'source * word processing'
 lp -i "$job" -H resume
 agree 'released' processing processing 'waiting for its result$'
 faults 'extract * status 503'
-agree 'its result cannot be fetched' complete processing 'does not respond'
+agree 'its result cannot be fetched' complete processing \
+  'is not working correctly, trying again'
 faults '#'
 agree 'at its end' extracted completed '^Extracted 1 case$'
 faults 'create * status 422'
 print_told
-agree 'failed' failed pending-held 'the service rejected it$'
+agree 'failed' failed pending-held 'the service rejected it; print it to .* administrator$'
 faults 'source * word processing'
 lp -i "$job" -H resume
 agree 'retried' processing processing 'waiting for its result$'
@@ -408,7 +409,6 @@ faults '#'
 agree 'the other one' extracted completed '^Extracted 1 case$'
 faults 'create * status 401'
 print_told
-WAIT_S=60 agree 'the token is refused' stored pending 'nothing is lost$'
+agree 'the token is refused' stored processing 'trying again, nothing is lost$'
 faults '#'
-cupsenable chart
 agree 'it is accepted' extracted completed '^Extracted 1 case$'

@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 #
 # text.sh - every character of a text file can be extracted, in order, from the
-# PDF that the service receives. The text is printed with lp, as a file and from
-# a pipe, as IPP clients and old programs send it, and with `docextract submit`.
-# The layout of pages is tested in test_text.c.
+# PDF that the service receives, or the file is refused. The text is printed with
+# lp, as a file and from a pipe, as IPP clients and old programs send it, and with
+# `docextract submit`. The layout of pages is tested in test_text.c, what is
+# refused in tests/filter/text_test.sh.
 . "$(dirname "$0")/lib.sh"
 
 # Each mode of pdftotext orders the words in its own way.
@@ -31,12 +32,14 @@ start_all
 
 # Alphabets, marks over letters, symbols, boxes, letters of two columns, both
 # directions, lines that are longer than the page, tabs, several pages, and all
-# of Latin-1, of which each line is in Unicode's order.
+# of Latin-1, of which each line is in Unicode's order. Blanks separate letters
+# with accents, which no language has in a row.
 latin1()
 {
   local i
   for i in {32..126} {160..255}; do
     printf "\\x$(printf %x "$i")"
+    [ $i -lt 160 ] || printf ' '
     [ $((i % 16)) != 15 ] || printf ' \n'
   done
 }
@@ -90,7 +93,7 @@ done
 # must be told the type.
 {
   printf 'LABORATORY REPORT\r-----------------\r\n'
-  printf 'Patient: M\bM\x81\b\xFCller \x93Jos\xE9\x94\r\n'
+  printf 'Patient: M\bM\xFC\b\xFCller \x93Jos\xE9\x94\r\n'
   printf 'WBC 7\n\r_\bN_\ba 140 \x80\x0C'
   printf 'page 2\x1A'
 } > "$dir/old.prn"
@@ -101,6 +104,89 @@ sed -i 's/page 2/\x0Fpage \x122\x07/' "$dir/old.prn"
 print -d chart -o document-format=text/plain < "$dir/old.prn"
 printed 'an old program with commands' "$old"
 
+# --- encodings and commands, every way in ---------------------------------------
+
+held() # TEXT PATTERN
+{
+  job_ends "$1: the job is held" "$job" pending-held
+  has "$1: the message says what to do" "$(job_message "$job")" "$2"
+  is "$1: nothing is sent" "$(calls create)" 0
+  clear_results
+}
+
+printf 'Patient: Müller, José\nWBC 5,40 µl ±0,2 37,5°C\n' |
+  iconv -f UTF-8 -t CP850 > "$dir/cp850.txt"
+cp850='Patient:Müller,JoséWBC5,40µl±0,237,5°C'
+{ seq -f 'line %g of a plain text' 100 && printf 'WBC \e45.40\e5\n'; } \
+  > "$dir/late.txt"
+printf 'Report\n\e&l0OWBC \e(s3B5.40\e(s0B\n' > "$dir/pcl.txt"
+printf 'Patient: José\nλ 5 µm\n' | iconv -f UTF-8 -t UTF-16 > "$dir/utf16.txt"
+utf16='Patient:Joséλ5µm'
+unknown='the encoding of line 1 is unknown; select it with the option TextEncoding'
+command='line [0-9]+ has a printer command; print it as a PDF, or with a generic text-only driver'
+add_queue dos TextEncoding=CP850
+
+print -d chart "$dir/cp850.txt"
+held 'CP850 by lp' "$unknown"
+print -d chart -o TextEncoding=CP850 "$dir/cp850.txt"
+printed 'CP850 by lp, with TextEncoding' "$cp850"
+print -d dos "$dir/cp850.txt"
+printed 'CP850 by lp, in a queue with this default' "$cp850"
+print -d dos -o TextEncoding=auto "$dir/cp850.txt"
+held 'CP850 in this queue, with Auto' "$unknown"
+print -d chart "$dir/utf16.txt"
+printed 'UTF-16 by lp' "$utf16"
+for file in late pcl; do
+  print -d chart "$dir/$file.txt"
+  held "commands of $file by lp" "$command"
+  print -d chart < "$dir/$file.txt"
+  held "commands of $file by lp, from a pipe" "$command"
+done
+for type in text/plain application/octet-stream; do
+  print_ipp "$dir/cp850.txt" "$type"
+  held "CP850 by IPP as $type" "$unknown"
+  print_ipp "$dir/cp850.txt" "$type" 'ATTR name TextEncoding CP850'
+  printed "CP850 by IPP as $type, with TextEncoding" "$cp850"
+  for file in late pcl; do
+    print_ipp "$dir/$file.txt" "$type"
+    held "commands of $file by IPP as $type" "$command"
+  done
+done
+print_ipp "$dir/utf16.txt" text/plain
+printed 'UTF-16 by IPP as text/plain' "$utf16"
+for file in cp850 late pcl; do
+  output=$(dx submit "$dir/$file.txt" 2>&1)
+  has "$file by submit: it is refused" "$? $(xargs <<< "$output")" \
+    "^65 .*($unknown|$command)"
+  is "$file by submit: nothing is sent" "$(calls create)" 0
+done
+dx submit --text-encoding cp850 "$dir/cp850.txt" > "$dir/submit.out" 2>&1
+is 'CP850 by submit: it is extracted' "$?" 0
+arrived 'CP850 by submit' "$cp850"
+clear_results
+
+# cupsd takes such files for raw ones, and does not know the type of the last.
+printf '\e@WBC 5.40\r\n\f\e@' > "$dir/reset.txt"
+print -d chart "$dir/reset.txt"
+printed 'a reset first, without a type' 'WBC5.40'
+print -d chart -o document-format=text/plain "$dir/reset.txt"
+printed 'a reset first, as text/plain' 'WBC5.40'
+printf '\e@\eMLAB\r\nWBC \e45.40\e5\r\n' > "$dir/escp.txt"
+print -d chart "$dir/escp.txt"
+held 'commands first, without a type' "$command"
+print -d chart -o document-format=text/plain "$dir/escp.txt"
+held 'commands first, as text/plain' "$command"
+print -d chart -o raw "$dir/late.txt"
+held 'a text that is printed raw' 'it was printed raw'
+printf 'WBC \x0f5.40\x12\n' > "$dir/narrow.txt"
+print -d chart "$dir/narrow.txt"
+printed 'a narrow text, without a type' 'WBC5.40'
+print -d chart < "$dir/narrow.txt"
+printed 'a narrow text from a pipe' 'WBC5.40'
+printf 'Patient: José\nλ 5 µm\n' | iconv -f UTF-8 -t UTF-16 > "$dir/noname"
+print -d chart "$dir/noname"
+printed 'UTF-16 without an extension' "$utf16"
+
 # --- what no font has -----------------------------------------------------------
 
 # OpenSymbol has some for private use, but not the last ones.
@@ -108,7 +194,7 @@ printf 'Patient: Jane Roe\nprivate: \U10FFFD\n' > "$dir/private.txt"
 print -d chart "$dir/private.txt"
 job_ends 'a character that no font has: the job is held' "$job" pending-held
 has 'a character that no font has: the message names it' \
-  "$(job_message "$job")" 'no font has the character U[+]10FFFD; print it as a PDF'
+  "$(job_message "$job")" 'no font has the character U[+]10FFFD; open it in a program that shows them, and print it from there'
 is 'a character that no font has: nothing is sent' "$(calls create)" 0
 output=$(dx submit "$dir/private.txt" 2>&1)
 has 'submit names it, too' "$? $(xargs <<< "$output")" \

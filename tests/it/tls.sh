@@ -20,21 +20,20 @@ certificate() # AUTHORITY FILE NAMES: signed, for these alternative names
     -out "$2.pem" 2> "$dir/openssl.err"
 }
 
-stops() # TEXT PATTERN: printing stops the queue, no server is contacted
+waits() # TEXT PATTERN: the print job waits, no server is contacted
 {
   local before=$(jq -s length "$SIM_LOG")
   print -d chart "$dir/a.pdf"
-  until_true queue_is_stopped chart
-  check "$1: the queue stops" queue_is_stopped chart
+  until_true queue_says chart 'Contact your administrator'
   has "$1: the queue refers to the administrator" "$(queue_state chart)" \
-    'Contact your administrator: '
+    'Contact your administrator: .*(trying again|printing waits), nothing is lost$'
   has "$1: the log has the reason" "$(job_log "$job")" "E_(CERT|PROTOCOL|CONFIG): .*$2"
-  is "$1: the job is kept" "$(job_state "$job")" pending
+  is "$1: the job is kept" "$(job_state "$job")" processing
   is "$1: no call was made" "$(jq -s length "$SIM_LOG")" "$before"
   cancel "$job"
-  cupsenable chart
+  job_ends "$1: it can be canceled" "$job" canceled
+  until_true no_backend
 }
-
 authority ours
 authority theirs
 certificate ours "$dir/server" IP:127.0.0.1
@@ -56,18 +55,43 @@ is 'the values are there' "$(patients)" 'Ahrens Ann 1'
 is 'API and upload went over TLS' "$(calls create) $(calls put)" '1 1'
 
 write_config "CAFile $dir/theirs.pem"
-stops 'the wrong authority' 'certificate'
+waits 'the wrong authority' 'certificate'
 write_config
-stops 'no authority named' 'certificate'
+waits 'no authority named' 'certificate'
 BASE_URL=${SIM_API/127.0.0.1/localhost} write_config "CAFile $dir/ours.pem"
-stops 'a certificate for another name' 'certificate'
+waits 'a certificate for another name' 'certificate'
 BASE_URL=http://extract.example.com write_config
-stops 'no TLS beyond this machine' 'https|loopback'
+waits 'no TLS beyond this machine' 'https|loopback'
 
 write_config "CAFile $dir/ours.pem"
 clear_results
 print -d chart "$dir/a.pdf"
 job_ends 'fixed: a print goes through' "$job" completed
+
+# The storage has a certificate of another authority.
+certificate theirs "$dir/storage" IP:127.0.0.1
+cat "$dir/storage.pem" "$dir/storage.key" > "$dir/storage.both"
+stop_daemon
+stop_sim
+start_sim --tls-cert "$dir/server.pem" --tls-key "$dir/server.key" \
+  --storage-tls "$dir/storage.both"
+storage=$(sed -n 's,^storage https://,,p' "$dir/sim.ready")
+write_config "CAFile $dir/ours.pem"
+start_daemon
+clear_results
+print -d chart "$dir/a.pdf"
+reports() { job_log "$job" | grep -q "$1"; }
+check 'a storage of another authority: the storage is named' until_true reports \
+  "E_CERT.*the certificate of .*$storage.* cannot be trusted.*set StorageCAFile"
+is 'a storage of another authority: no upload was made' "$(calls put)" 0
+has 'hello tests the certificate of the storage' "$(dx hello 2>&1)" \
+  "the certificate of '$storage' cannot be trusted.*set StorageCAFile"
+write_config "CAFile $dir/ours.pem" "StorageCAFile $dir/theirs.pem"
+cupsenable chart
+job_ends 'StorageCAFile: a print goes through' "$job" completed
+has 'hello names the storage' "$(dx hello 2>&1)" \
+  "^ok +storage +$storage, certificate trusted"
+: > "$SIM_LOG"
 
 # Relays connections to PORT, each after 300 ms, and prints its own port.
 relay() # PORT
@@ -97,7 +121,7 @@ relay "${SIM_API##*:}" > "$dir/relay.port" &
 relay_pid=$!
 until_true test -s "$dir/relay.port"
 BASE_URL=https://127.0.0.1:$(cat "$dir/relay.port") write_config \
-  "CAFile $dir/ours.pem" 'APIRate 0.3'
+  "CAFile $dir/ours.pem" "StorageCAFile $dir/theirs.pem" 'APIRate 0.3'
 clear_results
 print -d chart "$dir/a.pdf"
 WAIT_S=90 job_ends 'slow connections, and a low rate: a print goes through' \

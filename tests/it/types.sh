@@ -2,7 +2,8 @@
 #
 # types.sh - every type of document, one at a time, from lp to the results
 # directory: the programs that convert it, and its results. Text files are in
-# text.sh, and jobs of several documents are in many.sh.
+# text.sh, types that CUPS does not know in unknown.sh, and jobs of several
+# documents in many.sh.
 . "$(dirname "$0")/lib.sh"
 
 one_job() # TEXT LP ARGUMENT...: prints, waits, expects one result
@@ -122,19 +123,6 @@ held() # TEXT PATTERN LP ARGUMENT...: nothing is sent, and the queue reports the
 held 'a GIF with three images' 'several images' "$dir/three.gif"
 held 'a PNM with three images' 'several images' "$dir/three.ppm"
 
-# Types that CUPS does not recognize: it forwards them unchanged, and the
-# backend holds the job.
-printf 'RIFF\x1A\0\0\0WEBPVP8 \x0E\0\0\0\x30\x01\0\x9D\x01\x2A\x01\0\x01\0' \
-  > "$dir/scan.webp"
-printf '\0\0\0\x18ftypheic\0\0\0\0mif1heic' > "$dir/scan.heic"
-for f in webp heic; do
-  held "a file that CUPS does not know, $f" \
-    'a type that cannot be printed here; print it as a PDF' "$dir/scan.$f"
-  has "a file of a type unknown to CUPS, $f: the log has the types" \
-    "$(job_log "$job")" \
-    'print PDF, PostScript, text, JPEG, PNG, TIFF, GIF, BMP, or PNM files'
-done
-
 # --- what a client declares --------------------------------------------------
 
 # A banner file names others, which bannertopdf puts on a page.
@@ -196,6 +184,9 @@ for device in pwgraster:pwg urf:urf pclm:pclm; do
 done
 gs -q -dNOPAUSE -dBATCH -r50 -sDEVICE=bmp16m -dLastPage=1 \
   -sOutputFile="$dir/one.bmp" "$dir/three.pdf"
+gs -q -dNOPAUSE -dBATCH -r50 -sDEVICE=ppmraw -dLastPage=1 \
+  -sOutputFile="$dir/bitmap.page" "$dir/three.pdf"
+sed '/^#/d' "$dir/bitmap.page" > "$dir/bitmap.ppm" # without a comment
 cp "$dir/three.txt" "$dir/three.html"
 while read -r file expected filters; do
   one_job "$file" "$dir/$file"
@@ -207,6 +198,10 @@ while read -r file expected filters; do
     is "$file: its words" "$(sent)" 'MRN: 1|MRN: 2|MRN: 3'
     ;;
   three.txt | three.html) is "$file: its words" "$(sent)" 'one|two|three' ;;
+  one.bmp)
+    pdfimages "$(uploaded)" "$dir/bitmap"
+    check "$file: its pixels" cmp "$dir/bitmap.ppm" "$dir/bitmap-000.ppm"
+    ;;
   one.ppm)
     pdfimages "$(uploaded)" "$dir/arrived"
     check "$file: its pixels" cmp "$dir/one.ppm" "$dir/arrived-000.ppm"
@@ -214,16 +209,16 @@ while read -r file expected filters; do
   esac
 done << 'END'
 three.pdf ["application/pdf",3] todocextract
-three.ps ["application/pdf",3] gstopdf todocextract
+three.ps ["application/pdf",3] todocextract-check gstopdf todocextract
 three.txt ["application/pdf",3] todocextract
 three.html ["application/pdf",3] todocextract
 three.tif ["application/pdf",3] todocextract
-three.pwg ["application/pdf",3] rastertopdf todocextract
-three.urf ["application/pdf",3] rastertopdf todocextract
+three.pwg ["application/pdf",3] todocextract-check rastertopdf todocextract
+three.urf ["application/pdf",3] todocextract-check rastertopdf todocextract
 three.pclm ["application/pdf",3] todocextract
 one.gif ["application/pdf",1] todocextract
 one.ppm ["application/pdf",1] todocextract
-one.bmp ["application/pdf",1] imagetopdf todocextract
+one.bmp ["application/pdf",1] todocextract
 END
 
 one_job 'standard input' - < "$dir/chart.pdf"

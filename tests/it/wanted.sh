@@ -15,7 +15,7 @@ key_of() { of_journal "$1" .key; } # CUPS JOB ID
 # The last decision of docextractd about the job.
 decided() # ANSWER BACKEND PERMISSION
 {
-  grep "^job $(key_of "$job"): cupsd: " "$dir/daemon.new" | tail -n 1 |
+  grep "^job $(key_of "$job"), [^:]*: cupsd: " "$dir/daemon.new" | tail -n 1 |
     grep -q "cupsd: $1, backend: $2: $3\$"
 }
 
@@ -248,7 +248,7 @@ print -d chart "$dir/a.pdf" "$dir/b.pdf"
 until_true calls_are create 2 || not_ok "$t: one is registered"
 until_true calls_are put 1 || not_ok "$t: and uploaded"
 cancel_unnoticed
-is_calling() { grep -q '^sending a request' "$dir/daemon.new"; }
+is_calling() { grep -q ': sending a request' "$dir/daemon.new"; }
 until_true is_calling || not_ok "$t: the service is called"
 faults '#'
 has "$t: it is retried" "$(dx retry "$(key_of "$job")")" '^Retrying job '

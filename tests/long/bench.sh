@@ -17,14 +17,11 @@ sed 's/^/# /' "$table"
 hasnt 'every benchmark measures' "$(cat "$table")" 'could not be measured'
 is 'it prints one table' "$(grep -c 'ours: min median max' "$table")" 1
 
-# A row has minimum, median, and maximum of ours. With systemd, backends do not
-# start docextractd.
+# A row has minimum, median, and maximum of ours.
 number='[0-9.]+'
-on_demand=('docextractd is started')
-[ ! -d /run/systemd/system ] || on_demand=()
-for what in 'PUT of 16 MiB' '16 MiB, stdin to result' \
+for what in 'PUT of 16 MiB' 'PUT of 2 MiB, 50 ms away' '16 MiB, stdin to result' \
   'processor time of a job' 'end of stdin to first byte' \
-  'of a second job' 'lp to the first call' "${on_demand[@]}" \
+  'of a second job' 'lp to the first call' \
   'docextractd: CPU of a look' 'fsyncs of a document' \
   '2 prints, auto: queue free' 'after each upload' 'connections, api' \
   'connections, storage' 'calls per second' 'pages of text: 10'; do

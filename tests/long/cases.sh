@@ -2,8 +2,7 @@
 #
 # cases.sh - a source with very many cases, from a compromised service: all of
 # them are fetched and delivered once, in limited memory. CASES=10000 is the
-# maximum, and takes six times as long: the journal of the job is written whole
-# for each result.
+# maximum.
 #
 # Time runs ten times faster because of the rate limit.
 . "$(dirname "$0")/../cli/frame.sh"

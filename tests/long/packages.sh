@@ -92,6 +92,7 @@ is 'cupsd will run the backend as root and filters as lp' \
   "$(in_package | sort -k 2)" \
   "-rwx------ ./usr/lib/cups/backend/docextract
 -rwxr-xr-x ./usr/lib/cups/filter/todocextract
+-rwxr-xr-x ./usr/lib/cups/filter/todocextract-check
 -rw-r--r-- ./usr/lib/$(dpkg-architecture -qDEB_HOST_MULTIARCH)/docextract/\
 docextract-text.so"
 is 'docextract-notify is a package of its own' "$(dpkg-deb -c \

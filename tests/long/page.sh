@@ -21,8 +21,8 @@ command -v chromium > /dev/null || {
 # Its sandbox does not work for root; the pages are ours.
 chromium_on() # FILE OPTION...
 {
-  HOME=$dir/browser TMPDIR=$dir/browser timeout 120 chromium --headless=new \
-    --no-sandbox --disable-gpu --disable-dev-shm-usage --no-proxy-server \
+  HOME=$dir/browser TMPDIR=$dir/browser timeout $((120 * slowest)) \
+    chromium --headless=new --no-sandbox --disable-gpu --disable-dev-shm-usage --no-proxy-server \
     --hide-scrollbars --enable-logging=stderr "${@:2}" "file://$1" \
     2> "$dir/browser.err"
 }

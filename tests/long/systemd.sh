@@ -3,9 +3,10 @@
 # systemd.sh - docextractd as a service: ten charts are under way while
 # docextractd, cupsd, or both are stopped, killed, or restarted, while the
 # computer is restarted or loses its power, and while the package is installed
-# again, the key replaced, the section renamed, and the spool moved; each chart
-# is extracted once. Then docextractd is stopped by an administrator, its
-# configuration is wrong, and what its unit must permit is used.
+# again, the key replaced, the section renamed, and the spool moved to a disk;
+# each chart is extracted once. Then the disk is missing, docextractd is stopped
+# by an administrator, its configuration is wrong, and what its unit must permit
+# is used.
 #
 # The machine (tests/helper/machine.sh) is set up as doc/administration.md says,
 # with the packages, which tests/long/packages.sh tests. The simulator runs
@@ -184,15 +185,34 @@ remove_old_section()
   on sh -c 'cat /root/main > /etc/cups/docextract.conf'
 }
 
+# To a disk, which is the directory /disk: systemd mounts it, as any other. From
+# outside, the mount is not visible.
+mount_disk()
+{
+  on mkdir /disk /srv/charts &&
+    on sh -c 'echo "/disk /srv/charts none bind 0 0" >> /etc/fstab' &&
+    on systemctl daemon-reload && on mount /srv/charts
+}
 move_spool()
 {
-  on systemctl stop cups.socket cups.path cups docextractd &&
-    on mv /var/spool/docextract /srv/docextract &&
-    on sed -i '1i SpoolDir /srv/docextract' /etc/cups/docextract.conf &&
+  mount_disk &&
+    on systemctl stop cups.socket cups.path cups docextractd &&
+    on findmnt /srv/charts > "$dir/output" &&
+    on cp -a /var/spool/docextract /srv/charts/ &&
+    on sed -i '1i SpoolDir /srv/charts/docextract' /etc/cups/docextract.conf &&
+    require_mount /srv/charts/docextract &&
     on docextract config > "$dir/output" 2>&1 &&
-    on systemctl start docextractd cups.socket cups.path cups && await_cupsd
-  spool=$machine/srv/docextract
+    on systemctl start docextractd cups.socket cups.path cups && await_cupsd &&
+    on rm -r /var/spool/docextract
+  spool=$machine/disk/docextract
   results=$spool/results
+}
+require_mount() # DIRECTORY: what `systemctl edit` writes
+{
+  on mkdir -p /etc/systemd/system/docextractd.service.d &&
+    printf '[Unit]\nRequiresMountsFor=%s\n' "$1" > \
+      "$machine/etc/systemd/system/docextractd.service.d/override.conf" &&
+    on systemctl daemon-reload
 }
 
 # --- building ----------------------------------------------------------------
@@ -236,15 +256,29 @@ interrupted 'the spool is moved' move_spool
 check "$t: nothing is written to the old directory" \
   [ ! -e "$machine/var/spool/docextract" ]
 
+t='the disk of the spool is missing'
+clear_results
+on systemctl stop docextractd
+on umount /srv/charts
+on sh -c 'mv /disk /away && touch /disk' # which cannot be mounted there
+check "$t: docextractd does not start" \
+  not on systemctl start docextractd 2> "$dir/output"
+print -d chart "$dir/0.pdf"
+check "$t: the print job waits" until_true queue_says chart .
+is "$t: and nothing is stored in its place" "$(on ls -A /srv/charts)" ''
+on sh -c 'rm /disk && mv /away /disk'
+check "$t: when it is back, docextractd starts" on systemctl start docextractd
+job_ends "$t: and the print job goes on" "$job" completed
+is "$t: once" "$(calls create) $(calls put) $(n_results)" '1 1 1'
+
 # --- stopped -----------------------------------------------------------------
 
 t='docextractd is stopped by an administrator'
 clear_results
-queue_says() { queue_message "$job" | grep -q "$1"; }
 on systemctl stop docextractd
 print -d chart "$dir/0.pdf"
 check "$t: the queue names the command" \
-  until_true queue_says 'systemctl start docextractd'
+  until_true queue_says chart 'systemctl start docextractd'
 has "$t: the chart is stored" "$(on docextract jobs)" "^[^ ]+ +stored +chart-$job "
 has "$t: a command names it, too" "$(hello)" 'systemctl start docextractd'
 has "$t: so does the list of jobs" "$(on docextract jobs)" \
@@ -273,12 +307,12 @@ logs() { on journalctl -q --no-pager -u docextractd -n 5 | grep -q "$1"; }
 check "$t: and logs what is wrong" until_true logs "$wrong"
 has "$t: hello says it" "$(hello)" "$wrong"
 has "$t: and so does jobs" "$(on docextract jobs 2>&1)" "$wrong"
-check "$t: the queue stops" until_true queue_is_stopped chart
-has "$t: and says why" "$(queue_state chart)" 'printer is not set up correctly'
+check "$t: the queue says why" until_true queue_says chart \
+  'printer is not set up correctly'
+check "$t: and is not stopped" not queue_is_stopped chart
 faults '#'
 cat "$dir/config" > "$config"
 check "$t: corrected, what was stored goes on" until_true nothing_is_left
-on cupsenable chart
 charts_arrive
 
 # --- what the unit must permit -----------------------------------------------
@@ -287,32 +321,41 @@ t='OnResult in the unit'
 clear_results
 on apt-get -qy install python3 > "$dir/output" 2>&1 ||
   give_up "python3 is installed: $(cat "$dir/output")"
-on mkdir -p /srv/charts /srv/moved
+on addgroup --quiet --system records
+on adduser --quiet docextract records
+on mkdir /srv/records /srv/moved
 on mount -t tmpfs tmpfs /srv/moved
-on chown docextract: /srv/charts /srv/moved
-on chmod 2770 /srv/charts
+on chown root:records /srv/records /srv/moved
+on chmod 2770 /srv/records /srv/moved
 cat > "$machine/usr/local/bin/collect" << 'END'
 #!/usr/bin/env python3
 import json, os, subprocess, sys
 with open(sys.argv[1]) as manifest:
     files = [case['file'] for case in json.load(manifest)['cases']]
 there = os.path.dirname(sys.argv[1])
+os.makedirs('/srv/moved/today', exist_ok=True)
+os.chmod('/srv/moved/today', 0o2770)
 subprocess.run(['mv', *(os.path.join(there, name) for name in files),
-                sys.argv[1], '/srv/moved'], check=True)
+                sys.argv[1], '/srv/moved/today'], check=True)
 END
 chmod 755 "$machine/usr/local/bin/collect"
-sed -i '/BaseURL/a \  ResultsDir /srv/charts\n  OnResult /usr/local/bin/collect' \
+sed -i '/BaseURL/a \  ResultsDir /srv/records/charts\n  OnResult /usr/local/bin/collect' \
   "$config"
 on systemctl restart docextractd
-moved() { on sh -c 'ls /srv/moved'; }
+moved() { on sh -c 'ls /srv/moved/today'; }
 is_moved() # and not only copied
 {
-  moved | grep -q '\.job\.json$' && [ -z "$(on ls -A /srv/charts)" ]
+  moved | grep -q '\.job\.json$' && [ -z "$(on ls -A /srv/records/charts)" ]
 }
+mode_of() { on stat -c '%a %U %G' "$1"; }
 print -d chart "$dir/0.pdf"
 check "$t: python3 moves a manifest from /srv to another file system" \
   until_true is_moved
-is "$t: and the result" "$(moved | wc -l) $(on ls -A /srv/charts)" '2 '
+is "$t: and the result" "$(moved | wc -l)" 2
+is "$t: ResultsDir was created for the group of the directory above it" \
+  "$(mode_of /srv/records/charts)" '2770 docextract records'
+is "$t: and the program may create such directories, too" \
+  "$(mode_of /srv/moved/today)" '2770 docextract records'
 
 t='another user of the computer'
 on adduser --quiet --disabled-password --gecos '' ann > "$dir/output" 2>&1

@@ -36,6 +36,7 @@ check 'rpmlint accepts the specification' rpmlint "$files/docextract.spec"
 contents=$(rpms | xargs rpm -qlp)
 for f in /usr/bin/docextract /usr/sbin/docextractd \
   /usr/lib/cups/backend/docextract /usr/lib/cups/filter/todocextract \
+  /usr/lib/cups/filter/todocextract-check \
   /usr/share/cups/model/docextract.ppd; do
   has "$f is in them" "$contents" "^$f$"
 done

@@ -19,7 +19,7 @@ calls_log() # the moments of all API calls in the simulator, in seconds
 }
 sends_log() # the moments of all calls, as docextractd sent them
 {
-  sed -n 's/^sending a request at \([0-9]*\) ms$/\1/p' \
+  sed -n 's/^.*sending a request at \([0-9]*\) ms$/\1/p' \
     "$dir/daemon.err" "$dir/daemon.new" | awk '{ printf "%.3f\n", $1 / 1000 }'
 }
 most_in_a_second()

@@ -20,7 +20,8 @@ look_at() # FILE
   # shellcheck disable=SC2086
   nice clang-tidy --quiet "$1" -- -std=gnu11 -include "$build/config.h" $more \
     -I. "-I$build" $(pkg-config --cflags libnotify cairo fribidi freetype2 fontconfig | sed 's/-I/-isystem /g') \
-    '-DDX_SERVERROOT="/"' '-DDX_SERVERBIN="/"' '-DDX_SBINDIR="/"' '-DDX_RUNTIME_DIR="/"' '-DDX_PKGLIBDIR="/"' 2>&1 |
+    '-DDX_SERVERROOT="/"' '-DDX_SERVERBIN="/"' '-DDX_SBINDIR="/"' '-DDX_RUNTIME_DIR="/"' '-DDX_PKGLIBDIR="/"' \
+    '-DDX_GHOSTSCRIPT="/"' 2>&1 |
     grep -v '^[0-9]* warnings\? \(generated\|treated as\)'
 }
 export -f look_at

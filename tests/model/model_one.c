@@ -3,8 +3,10 @@
  * cupsd, which may be killed, may not have saved what it knew, may keep no
  * history, or hide the job; its backends, one of which may outlive it; and
  * docextractd. Users hold, release, move, cancel, purge, print again, and
- * decide. Faults: SIGKILL (and OOM) of each of them, a backend that hangs, a
- * directory that cannot be fsynced, a power cut.
+ * decide. Another document of the print job may have failed, so that CUPS holds
+ * the print job while this one goes on. The service may never finish. Faults:
+ * SIGKILL (and OOM) of each of them, a backend that hangs, a directory that
+ * cannot be fsynced, a power cut.
  *
  * What decides runs here as it runs in docextractd: permission.c, state.c,
  * merge.c (its plan), retention.c. A full disk is a step that does not happen,
@@ -41,9 +43,12 @@ static const struct rules {
                        struct dx_err *);
   enum dx_merge_action (*plan)(const struct dx_merge_facts *);
   enum dx_retention (*retention)(const struct dx_retention_facts *);
+  bool (*keeps)(enum dx_state, bool);
   bool drops_older; /* dx_job_merge(): of two backends the newest wins */
+  bool never_holds; /* the backend stays if another document has failed */
 } right = {dx_answer_at,  dx_permission, dx_print_learn, dx_print_begin,
-           dx_state_next, dx_merge_plan, dx_retention,   true};
+           dx_state_next, dx_merge_plan, dx_retention,   dx_permission_keeps,
+           true,          false};
 
 static struct rules rules;
 
@@ -54,8 +59,8 @@ static struct rules rules;
 enum { ABSENT, PENDING, RUNNING, HELD, CANCELED, OVER, STALE };
 /* Where the job is; CHANGED: in OURS, which was given a printer's URI. */
 enum { OURS, OTHER, CHANGED, PAPER };
-enum { NOWHERE, RECEIVES, ATTENDS, LEAVES };  /* a backend */
-enum { NO_SOURCE, EMPTY, FED, DONE, FAILED }; /* the service's */
+enum { NOWHERE, RECEIVES, ATTENDS, LEAVES, HOLDS }; /* a backend */
+enum { NO_SOURCE, EMPTY, FED, DONE, FAILED };       /* the service's */
 enum { CLEAR, UNCLEAR, UNCLEAR_FOR_A_DAY };
 enum { WANTED, THERE, HERE };  /* withdrawn: in cupsd, with docextract */
 enum { YOUNG, OLD, VERY_OLD }; /* KeepJobs, KeepUnfinished have passed */
@@ -84,6 +89,7 @@ struct state {
   struct journal seen,
       durable; /* as all processes read it; after a power failure */
   uint8_t daemon_is_up, age;
+  uint8_t mixed;  /* another document of the print job has failed */
   uint8_t source; /* that the journal knows, or may know */
   uint8_t stray;  /* one that is forgotten has the bytes, and may give a
                      result */
@@ -113,17 +119,17 @@ static void print_state(const void *p)
 
   (void)fprintf(
       stderr,
-      "job %d/%d at %d%s%s%s; b %d%s%s%s %d%s%s%s; receipt %d run "
+      "job %d/%d at %d%s%s%s%s; b %d%s%s%s %d%s%s%s; receipt %d run "
       "%d; journal %d %s put %d run %d %s%s final %s%s%s%s unclear "
       "%d; durable %d %s; daemon %d age %d source %d stray %d;%s%s%s\n",
-      s->job, s->saved, s->place, s->hidden ? " hidden" : "",
-      s->history ? "" : " no history", s->cupsd_is_up ? "" : " DOWN",
-      s->b[0].at, s->b[0].child ? "c" : "", s->b[0].term ? "t" : "",
-      s->b[0].hung ? "h" : "", s->b[1].at, s->b[1].child ? "c" : "",
-      s->b[1].term ? "t" : "", s->b[1].hung ? "h" : "", s->receipt.exists,
-      s->receipt.run, s->seen.exists, dx_state_word((enum dx_state)s->seen.st),
-      s->seen.put, s->seen.run,
-      dx_backend_word((enum dx_backend)s->seen.backend),
+      s->job, s->saved, s->place, s->mixed ? " mixed" : "",
+      s->hidden ? " hidden" : "", s->history ? "" : " no history",
+      s->cupsd_is_up ? "" : " DOWN", s->b[0].at, s->b[0].child ? "c" : "",
+      s->b[0].term ? "t" : "", s->b[0].hung ? "h" : "", s->b[1].at,
+      s->b[1].child ? "c" : "", s->b[1].term ? "t" : "",
+      s->b[1].hung ? "h" : "", s->receipt.exists, s->receipt.run,
+      s->seen.exists, dx_state_word((enum dx_state)s->seen.st), s->seen.put,
+      s->seen.run, dx_backend_word((enum dx_backend)s->seen.backend),
       s->seen.gone ? " gone" : "", finals[s->seen.final],
       s->seen.later ? " later" : "", s->seen.decided ? " decided" : "",
       s->seen.undecided ? " undecided" : "", s->seen.unclear, s->durable.exists,
@@ -424,8 +430,7 @@ static void promise(struct state *s)
 static bool is_last_run(const struct state *s, int i)
 {
   return s->seen.exists && s->seen.run == i &&
-         (s->seen.backend == DX_BACKEND_ATTENDS ||
-          s->seen.backend == DX_BACKEND_BROKEN);
+         s->seen.backend != DX_BACKEND_ENDED;
 }
 
 /* After SIGTERM: asks cupsd, and says so, if docextractd is there. */
@@ -437,7 +442,8 @@ static void attending_ends(struct state s, int i)
 
   backend_gone(&next, i, PENDING);
   if (s.daemon_is_up && is_last_run(&s, i)) {
-    print.backend = DX_BACKEND_ENDED;
+    if (s.seen.backend != DX_BACKEND_LEFT && s.seen.backend != DX_BACKEND_HELD)
+      print.backend = DX_BACKEND_ENDED;
     (void)rules.learn(&print, answer, s.seen.gone, 1);
     set_print(&next.seen, &print);
     if (is_withdrawal(answer))
@@ -467,18 +473,25 @@ static void attending(struct state s, int i)
     return;
   }
   if (is_final(&s)) {
-    if (s.seen.st == DX_ST_EXTRACTED)
+    bool is_good = s.seen.st == DX_ST_EXTRACTED && !s.mixed;
+
+    if (is_good)
       promise(&next);
     backend_gone(&next, i,
-                 s.seen.st == DX_ST_EXTRACTED || s.seen.st == DX_ST_CANCELED
-                     ? OVER
-                     : HELD);
+                 is_good || s.seen.st == DX_ST_CANCELED ? OVER : HELD);
     walk_reach(&next);
     return;
   }
-  next.seen.backend = DX_BACKEND_LEFT;
+  if (s.mixed && rules.never_holds)
+    return;
+  next.seen.backend = s.mixed ? DX_BACKEND_HELD : DX_BACKEND_LEFT;
   next.durable = next.seen; /* acknowledged only then */
-  next.b[i].at = LEAVES;
+  IF_FAULT(kills, {         /* before it is acknowledged: it asks again */
+                    then.seen = then.durable = next.seen;
+                    then.daemon_is_up = 0;
+                    walk_reach(&then);
+  });
+  next.b[i].at = s.mixed ? HOLDS : LEAVES;
   walk_reach(&next);
 }
 
@@ -522,11 +535,19 @@ static void backend_steps(struct state s, int i)
     received(s, i);
   else if (s.b[i].at == ATTENDS)
     attending(s, i);
-  else {
+  else if (s.b[i].at == HOLDS) {
+    backend_gone(&next, i, HELD);
+    walk_reach(&next);
+  } else {
     promise(&next);
     backend_gone(&next, i, OVER);
     walk_reach(&next);
   }
+  if (s.b[i].at == HOLDS)
+    IF_FAULT(kills, {
+      backend_gone(&then, i, OVER);
+      walk_reach(&then);
+    });
   if (s.b[i].at == ATTENDS)
     IF_FAULT(kills, {
       backend_gone(&then, i, OVER); /* so says cupsd */
@@ -557,6 +578,7 @@ static void pick_up(struct state s)
       .same_content = true,
   };
   struct dx_print print = {.backend = DX_BACKEND_ATTENDS};
+  bool was_mixed;
 
   if (s.seen.exists && s.receipt.gone && !s.seen.gone && rules.drops_older) {
     memset(&s.receipt, 0, sizeof(s.receipt));
@@ -600,6 +622,7 @@ static void pick_up(struct state s)
     rules.begin(&print);
   }
   set_print(&fresh, &print);
+  was_mixed = s.mixed && s.seen.exists;
   s.seen = fresh;
   s.age = YOUNG;
   IF_FAULT(unsynced, {
@@ -609,6 +632,10 @@ static void pick_up(struct state s)
   s.durable = s.seen;
   memset(&s.receipt, 0, sizeof(s.receipt));
   walk_reach(&s);
+  if (was_mixed) { /* the other document was tried again, too */
+    s.mixed = 0;
+    walk_reach(&s);
+  }
 }
 
 /* The cases in which the state cannot be known, as listed in doc/policy.md. */
@@ -629,6 +656,8 @@ static bool cannot_know(const struct state *s, enum dx_backend column)
   switch (column) {
   case DX_BACKEND_LEFT: /* canceled in the instant in which it left */
     return says_nothing || s->job == ABSENT;
+  case DX_BACKEND_HELD: /* canceled, and cupsd does not say so any more */
+    return says_nothing;
   case DX_BACKEND_ENDED:
     return false;
   case DX_BACKEND_ATTENDS:
@@ -647,6 +676,7 @@ static void check_sending(const struct state *s, enum dx_backend column)
   if (s->withdrawn && !cannot_know(s, column))
     walk_broken("sent after it was withdrawn");
   if (s->job == HELD && !s->seen.decided && column != DX_BACKEND_NONE &&
+      column != DX_BACKEND_HELD &&
       !(says_nothing &&
         (column == DX_BACKEND_ATTENDS || column == DX_BACKEND_LEFT)) &&
       !(column == DX_BACKEND_LEFT &&
@@ -654,7 +684,8 @@ static void check_sending(const struct state *s, enum dx_backend column)
     walk_broken("sent while held");
   if (s->place == CHANGED && is_open(s) && !s->seen.decided &&
       !(says_nothing &&
-        (column == DX_BACKEND_ATTENDS || column == DX_BACKEND_LEFT)) &&
+        (column == DX_BACKEND_ATTENDS || column == DX_BACKEND_LEFT ||
+         column == DX_BACKEND_HELD)) &&
       !(column == DX_BACKEND_LEFT && s->seen.final == DX_FINAL_OVER))
     walk_broken("sent although its queue was changed");
 }
@@ -735,6 +766,7 @@ static void ask(struct state s)
     send(s, column);
     break;
   case DX_MAY_CANCEL:
+  case DX_MAY_CANCEL_UNSENT: /* it was to be sent */
     apply(&s, DX_EV_CANCEL);
     save(s);
     break;
@@ -754,6 +786,42 @@ static void ask(struct state s)
     save(s);
     break;
   }
+}
+
+/* Now and then, while no backend attends: its print job may be canceled. */
+static void watch(struct state s)
+{
+  struct dx_print print = print_of(&s.seen);
+  enum dx_answer answer = answer_of(&s);
+  struct dx_permission_facts facts = {
+      .answer = answer, .cupsd_gone = s.seen.gone, .now_ms = 1};
+
+  facts.print.backend = column_of(&s);
+  if (is_final(&s) || facts.print.backend == DX_BACKEND_ATTENDS ||
+      print.final != DX_FINAL_NONE || !is_withdrawal(answer))
+    return;
+  (void)rules.learn(&print, answer, s.seen.gone, 1);
+  set_print(&s.seen, &print);
+  facts.print.final = print.final;
+  s.told_once = 1;
+  s.told |= s.withdrawn;
+  switch (rules.permission(&facts)) {
+  case DX_MAY_CANCEL:
+    if (facts.print.backend == DX_BACKEND_HELD && s.source == FED)
+      walk_broken("canceled after it was sent");
+    apply(&s, DX_EV_CANCEL);
+    break;
+  case DX_MAY_CANCEL_UNSENT:
+    if (!rules.keeps((enum dx_state)s.seen.st, s.seen.put != DX_PUT_NONE)) {
+      if (s.source == FED && s.seen.put != DX_PUT_NONE)
+        walk_broken("canceled after it was sent");
+      apply(&s, DX_EV_CANCEL);
+    }
+    break;
+  default:
+    break;
+  }
+  save(s);
 }
 
 /* The source is asked; what it says is not fsynced. */
@@ -890,6 +958,7 @@ static void daemon_steps(struct state s)
     pick_up(s);
   } else if (s.seen.exists) {
     drive(s);
+    watch(s);
     /* Days later: no run is left, and cupsd has saved everything. */
     if (s.b[0].at == NOWHERE && s.b[1].at == NOWHERE && s.saved == s.job) {
       walk_faults(true);
@@ -913,7 +982,9 @@ static void service_steps(struct state s)
 
     if (s.source == FED) {
       next.source = DONE;
+      walk_faults(true); /* no step waits for it */
       walk_reach(&next);
+      walk_faults(false);
     }
     IF_FAULT(refusals, {
       then.stray = 0;
@@ -965,15 +1036,23 @@ static void expand(const void *p)
   });
 }
 
+/* The print job is over or held, and the document has ended, waits for the
+ * user or the administrator, or is with the service, which may take long. */
 static bool is_end(const void *p)
 {
   const struct state *s = p;
 
   if (s->receipt.exists)
     return false;
-  if (s->seen.exists)
-    return is_final(s) || s->seen.undecided || s->job == HELD;
-  return s->job != PENDING && s->job != RUNNING;
+  if (!s->seen.exists)
+    return s->job != PENDING && s->job != RUNNING;
+  if (is_final(s) || s->seen.undecided)
+    return true;
+  if (s->job == PENDING || s->job == RUNNING)
+    return false;
+  return s->source == FED ||
+         (s->job == HELD &&
+          (s->seen.backend != DX_BACKEND_HELD || s->place != s->seen.queue));
 }
 
 /* The number of user actions, and of each fault. */
@@ -1014,6 +1093,11 @@ static void begin(void)
     s.saved = ABSENT; /* not saved yet */
     walk_reach(&s);
     s.saved = PENDING;
+    s.mixed = s.history = 1;
+    walk_reach(&s);
+    s.hidden = s.acts == 1;
+    walk_reach(&s);
+    s.mixed = s.hidden = 0;
   }
 }
 
@@ -1105,6 +1189,49 @@ static enum dx_permission forgets_final(const struct dx_permission_facts *facts)
 
   without.print.final = DX_FINAL_NONE;
   return dx_permission(&without);
+}
+
+/* As if a user had held the print job. */
+static enum dx_permission held_as_ended(const struct dx_permission_facts *facts)
+{
+  struct dx_permission_facts other = *facts;
+
+  if (facts->print.backend == DX_BACKEND_HELD &&
+      facts->answer == DX_ANSWER_HELD)
+    other.print.backend = DX_BACKEND_ENDED;
+  return dx_permission(&other);
+}
+
+static enum dx_permission held_as_left(const struct dx_permission_facts *facts)
+{
+  struct dx_permission_facts other = *facts;
+
+  if (facts->print.backend == DX_BACKEND_HELD)
+    other.print.backend = DX_BACKEND_LEFT;
+  return dx_permission(&other);
+}
+
+static enum dx_permission
+sends_canceled_rest(const struct dx_permission_facts *facts)
+{
+  enum dx_permission may = dx_permission(facts);
+
+  return may == DX_MAY_CANCEL_UNSENT ? DX_MAY_SEND : may;
+}
+
+static enum dx_permission
+cancels_the_rest(const struct dx_permission_facts *facts)
+{
+  enum dx_permission may = dx_permission(facts);
+
+  return may == DX_MAY_CANCEL_UNSENT ? DX_MAY_CANCEL : may;
+}
+
+static bool keeps_nothing(enum dx_state state, bool is_put)
+{
+  (void)state;
+  (void)is_put;
+  return false;
 }
 
 static bool learns_over_as_cancel(struct dx_print *print, enum dx_answer answer,
@@ -1214,6 +1341,24 @@ static const struct {
     {"sends what was moved to paper", WITHDRAWN, {.permission = prints_paper}},
     {"never asks the administrator", WALK_STUCK, {.permission = never_asks}},
     {"forgets that it was canceled", WITHDRAWN, {.permission = forgets_final}},
+    {"stops what a held print job has not sent",
+     WALK_STUCK,
+     {.permission = held_as_ended}},
+    {"sends what a held print job has not sent after it was purged",
+     WITHDRAWN,
+     {.permission = held_as_left}},
+    {"sends what a canceled, held print job has not sent",
+     WITHDRAWN,
+     {.permission = sends_canceled_rest}},
+    {"cancels all of a held print job",
+     "canceled after it was sent",
+     {.permission = cancels_the_rest}},
+    {"keeps nothing of a canceled, held print job",
+     "canceled after it was sent",
+     {.keeps = keeps_nothing}},
+    {"attends for ever although a document has failed",
+     WALK_STUCK,
+     {.never_holds = true}},
     {"takes over for canceled",
      "canceled while wanted",
      {.learn = learns_over_as_cancel}},
@@ -1259,7 +1404,7 @@ static bool is_found(size_t i)
   bounds = bounds_of(i);
 #define USE(field)                        \
   do {                                    \
-    if (wrong[i].rules.field != NULL)     \
+    if (wrong[i].rules.field)             \
       rules.field = wrong[i].rules.field; \
   } while (0)
   USE(answer);
@@ -1269,6 +1414,8 @@ static bool is_found(size_t i)
   USE(next);
   USE(plan);
   USE(retention);
+  USE(keeps);
+  USE(never_holds);
   broken = walk_run(&model, false, &states);
   (void)printf("%s: %s, after %zu states\n", wrong[i].name,
                broken == NULL ? "NOT FOUND" : broken, states);
@@ -1283,7 +1430,7 @@ int main(int argc, char **argv)
   (void)argv;
   rules = right;
   bounds = argc > 1 ? many : few;
-  if (!walk_is_right(&model, "one document", argc > 1 ? SIZE_MAX : 3500000))
+  if (!walk_is_right(&model, "one document", argc > 1 ? SIZE_MAX : 4800000))
     return 1;
   for (i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
     if (!is_found(i)) {

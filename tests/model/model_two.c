@@ -2,13 +2,16 @@
  * model_two.c - a print job with two documents that is run again and again:
  * merge, release, print again, another account, sweep, OnResult. The first
  * document is converted, so that each run brings other bytes of it; the second
- * may be missing in a run, or differ. Any step may be the last before
- * docextractd is killed; a power cut loses what was not fsynced.
+ * may be missing in a run, or differ. If one of them has failed, the print job
+ * is held while the other goes on; then it may be released or canceled. The
+ * service may never finish. Any step may be the last before docextractd is
+ * killed; a power cut loses what was not fsynced.
  *
  * What decides runs here as it runs in docextractd: merge.c (its plan),
- * state.c, retention.c. Each wrong version of them must be found, by the
- * invariant that it breaks. With an argument the bounds are larger: for the
- * long tests. model_one.c checks whether a document may be sent.
+ * state.c, retention.c, and what goes on after a cancel (permission.c). Each
+ * wrong version of them must be found, by the invariant that it breaks. With an
+ * argument the bounds are larger: for the long tests. model_one.c checks
+ * whether a document may be sent.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -29,11 +32,14 @@ struct rules {
   bool (*takes_bytes)(const struct dx_merge_facts *, enum dx_merge_action,
                       const struct dx_merge_place *);
   enum dx_retention (*retention)(const struct dx_retention_facts *);
+  bool (*keeps)(enum dx_state, bool);
   /* What docextractd does around them. */
   bool (*waits_for_merge)(bool receipt);
   bool (*tells_first)(void); /* the manifest before the journal */
   bool (*has_hook)(void);    /* OnResult is journaled with the end */
   uint8_t (*account)(uint8_t of_source, uint8_t of_job); /* to be asked */
+  uint8_t (*leaves)(bool failed); /* what the print job is then; RUNNING: the
+                                     backend stays */
 };
 
 static struct rules rules;
@@ -53,6 +59,8 @@ struct doc { /* in the journal */
 
 struct journal {
   uint8_t exists, run, account;
+  uint8_t held;      /* the backend ended while one went on */
+  uint8_t withdrawn; /* and then the print job was canceled */
   struct doc docs[2];
 };
 
@@ -95,11 +103,12 @@ static void print_state(const void *p)
 
   (void)fprintf(stderr,
                 "job %d attends %d account %d age %d; receipt %d run %d "
-                "bytes %d %d here %d %d; journal %d run %d account %d",
+                "bytes %d %d here %d %d; journal %d run %d account %d%s%s",
                 s->job, s->attends, s->account, s->age, s->receipt.exists,
                 s->receipt.run, s->receipt.bytes[0], s->receipt.bytes[1],
                 s->receipt.here[0], s->receipt.here[1], s->seen.exists,
-                s->seen.run, s->seen.account);
+                s->seen.run, s->seen.account, s->seen.held ? " held" : "",
+                s->seen.withdrawn ? " withdrawn" : "");
   for (i = 0; i < 2; i++)
     (void)fprintf(stderr,
                   "; %s put %d bytes %d/%d account %d source %d got %d "
@@ -124,6 +133,11 @@ static bool is_final(const struct state *s)
 {
   return dx_state_is_final((enum dx_state)s->seen.docs[0].st) &&
          dx_state_is_final((enum dx_state)s->seen.docs[1].st);
+}
+
+static bool has_failed(const struct state *s, int i)
+{
+  return is_in(s, i, DX_ST_FAILED) || is_in(s, i, DX_ST_REFUSED);
 }
 
 static bool may_give(uint8_t source)
@@ -194,6 +208,43 @@ static void commit(struct state s, uint8_t second)
   walk_reach(&s);
 }
 
+/* docextractd has everything: the backend need not stay. */
+static void backend_leaves(struct state s)
+{
+  bool failed = has_failed(&s, 0) || has_failed(&s, 1);
+  uint8_t job = rules.leaves(failed);
+
+  if (is_final(&s) || job == RUNNING)
+    return;
+  if (job == OVER && failed)
+    walk_broken("completed, and a document had failed");
+  s.attends = 0;
+  s.job = s.job == RUNNING ? job : s.job;
+  s.seen.held = job == HELD;
+  save(s);
+}
+
+/* The held print job is canceled: what was not sent is not sent. */
+static void cancel_held(struct state s)
+{
+  int i;
+
+  s.job = OVER;
+  s.seen.withdrawn = 1;
+  for (i = 0; i < 2; i++) {
+    struct doc *doc = &s.seen.docs[i];
+
+    if (dx_state_is_settled((enum dx_state)doc->st) ||
+        rules.keeps((enum dx_state)doc->st, doc->put != DX_PUT_NONE))
+      continue;
+    if (!has_failed(&s, i) && may_give(s.t[i].source))
+      walk_broken("canceled after it was sent");
+    apply(&s, i, DX_EV_CANCEL);
+    s.t[i].here = 0;
+  }
+  save(s);
+}
+
 static void backend_ends(struct state s, uint8_t job)
 {
   int i;
@@ -230,11 +281,10 @@ static void print_job_steps(struct state s)
                               is_in(&s, 1, DX_ST_EXTRACTED)
                           ? OVER
                           : HELD);
-    next = s; /* it leaves: docextractd has everything */
-    next.attends = 0;
-    next.job = OVER;
-    walk_reach(&next);
+    backend_leaves(s);
   }
+  if (s.job == HELD && s.seen.held && !is_final(&s) && !s.receipt.exists)
+    IF_FAULT(acts, cancel_held(then));
   if (s.job == HELD || s.job == OVER)
     IF_FAULT(acts, { /* released, printed again, also to another account */
                      then.job = PENDING;
@@ -336,6 +386,7 @@ static void merge(struct state s)
       merge_document(&next, i);
     next.seen.run = s.receipt.run;
     next.seen.account = s.receipt.account;
+    next.seen.held = next.seen.withdrawn = 0;
     save(next);
     return;
   }
@@ -357,11 +408,24 @@ static void merge(struct state s)
 
 /* ---- docextractd ---- */
 
+/* It has not been sent, and must not be. */
+static bool is_withdrawn(struct state s, int i)
+{
+  if (!s.seen.withdrawn)
+    return false;
+  apply(&s, i, DX_EV_CANCEL);
+  s.t[i].here = 0;
+  save(s);
+  return true;
+}
+
 static void upload(struct state s, int i)
 {
   struct doc *doc = &s.seen.docs[i];
   struct truth *t = &s.t[i];
 
+  if (is_withdrawn(s, i))
+    return;
   if (t->here == 0) { /* its documents are gone: it cannot be sent */
     apply(&s, i, DX_EV_FAIL);
     save(s);
@@ -385,6 +449,8 @@ static void upload(struct state s, int i)
 
 static void create(struct state s, int i)
 {
+  if (is_withdrawn(s, i))
+    return;
   if (s.t[i].here == 0) {
     apply(&s, i, DX_EV_FAIL);
     save(s);
@@ -559,7 +625,9 @@ static void service_steps(struct state s)
     if (s.t[i].source != FED)
       continue;
     next.t[i].source = DONE;
+    walk_faults(true); /* no step waits for it */
     walk_reach(&next);
+    walk_faults(false);
     IF_FAULT(refusals, {
       then.t[i].source = FAILED;
       walk_reach(&then);
@@ -580,14 +648,21 @@ static void expand(const void *p)
   });
 }
 
+/* The print job is over or held, and each document has ended, or is with the
+ * service, which may take long. */
 static bool is_end(const void *p)
 {
   const struct state *s = p;
+  int i;
 
   if (s->receipt.exists || s->attends || s->job == PENDING)
     return false;
-  return !s->seen.exists ||
-         (is_final(s) && !s->seen.docs[0].hook && !s->seen.docs[1].hook);
+  for (i = 0; s->seen.exists && i < 2; i++)
+    if (s->seen.docs[i].hook ||
+        (!dx_state_is_final((enum dx_state)s->seen.docs[i].st) &&
+         s->t[i].source != FED))
+      return false;
+  return true;
 }
 
 /* The number of runs of the job, of user actions, and of each fault. */
@@ -635,10 +710,21 @@ static uint8_t its_own(uint8_t of_source, uint8_t of_job)
   return of_source;
 }
 
-static const struct rules right = {
-    dx_state_next, dx_merge_plan, dx_merge_takes_bytes,
-    dx_retention,  waits,         always,
-    always,        its_own};
+static uint8_t holds_if_failed(bool failed)
+{
+  return failed ? HELD : OVER;
+}
+
+static const struct rules right = {dx_state_next,
+                                   dx_merge_plan,
+                                   dx_merge_takes_bytes,
+                                   dx_retention,
+                                   dx_permission_keeps,
+                                   waits,
+                                   always,
+                                   always,
+                                   its_own,
+                                   holds_if_failed};
 
 /* ---- wrong versions ---- */
 
@@ -736,6 +822,24 @@ static uint8_t the_jobs(uint8_t of_source, uint8_t of_job)
   return of_job;
 }
 
+static uint8_t stays_if_failed(bool failed)
+{
+  return failed ? RUNNING : OVER;
+}
+
+static uint8_t completes(bool failed)
+{
+  (void)failed;
+  return OVER;
+}
+
+static bool keeps_nothing(enum dx_state state, bool is_put)
+{
+  (void)state;
+  (void)is_put;
+  return false;
+}
+
 static const struct {
   const char *name, *breaks;
   struct rules rules; /* what is not set is right */
@@ -780,6 +884,15 @@ static const struct {
     {"asks another account",
      "a second source gets the bytes",
      {.account = the_jobs}},
+    {"attends for ever although a document has failed",
+     WALK_STUCK,
+     {.leaves = stays_if_failed}},
+    {"completes although a document has failed",
+     "completed, and a document had failed",
+     {.leaves = completes}},
+    {"keeps nothing of a canceled, held print job",
+     "canceled after it was sent",
+     {.keeps = keeps_nothing}},
     {"a row of the table is changed",
      "it came, and is not there",
      {.next = verifies_nothing}},
@@ -807,6 +920,8 @@ static bool is_found(size_t i)
   USE(tells_first);
   USE(has_hook);
   USE(account);
+  USE(keeps);
+  USE(leaves);
   broken = walk_run(&model, false, &states);
   (void)printf("%s: %s, after %zu states\n", wrong[i].name,
                broken == NULL ? "NOT FOUND" : broken, states);
@@ -821,7 +936,7 @@ int main(int argc, char **argv)
   (void)argv;
   rules = right;
   bounds = argc > 1 ? &many : &few;
-  if (!walk_is_right(&model, "two documents", argc > 1 ? SIZE_MAX : 1100000))
+  if (!walk_is_right(&model, "two documents", argc > 1 ? SIZE_MAX : 1400000))
     return 1;
   bounds = &few;
   for (i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)

@@ -797,11 +797,63 @@ invalid_script() # WHAT LINE PART
 is CALL WHICH ACTION [ARGUMENT]"
 }
 
+test_outages()
+{
+  start --faults "$dir/faults"
+  faults 'hello * empty\n'
+  hello
+  is 'empty: a status without a body' "$status$body" 200
+  faults 'create * empty\ncreate * status 201\n'
+  create application/pdf
+  is 'empty: with another status' "$status$body" 201
+  is 'empty: the call was not performed' "$(logged '.[-1].source_id')" null
+  faults 'hello * drop\nhello * reset\n'
+  hello
+  is 'reset: curl sees it' "$code $status" '56 000'
+  faults 'create * close\ncreate * reset\n'
+  create application/pdf
+  is 'close: with a reset, too' "$code $status" '56 000'
+  id=$(logged '.[-1].source_id' | jq -r .)
+  is 'close with a reset: the call was performed' "$(word_of "$id")" \
+    pending_upload
+  faults 'connect 1- drop\n'
+  hello
+  has 'connect: a new connection is closed' "$code $status" '^(52|56) 000'
+  faults 'connect-storage * drop\n'
+  create application/pdf
+  is 'connect-storage: the service responds' "$status" 201
+  put "$url" "$dir/chart.pdf"
+  has 'connect-storage: the storage does not' "$code $status" '^(52|55|56) 000'
+  faults 'put 1 status 403\nput 1 body <Error><Code>NoSuchBucket</Code></Error>\n'
+  put "$url" "$dir/chart.pdf"
+  is 'body: an error document of a storage' "$status $(header Content-Type)" \
+    '403 application/xml'
+
+  head -c 100000 /dev/zero > "$dir/zero"
+  create image/png
+  faults 'put * cut 40000\n'
+  put "$url" "$dir/zero" image/png
+  has 'cut: the connection ends' "$code $status" '^(52|55|56) 000'
+  is 'cut: nothing was stored' "$(word_of "$id")" pending_upload
+  faults 'put * cut 40000\nput * keep\n'
+  put "$url" "$dir/zero" image/png
+  until_true settled "$id"
+  is 'keep: the fragment is processed' \
+    "$(word_of "$id") $(stat -c %s "$dir/data/${id}_1")" 'complete 40000'
+  faults 'put * cut 100000\n'
+  put "$url" "$dir/zero" image/png
+  is 'cut: a smaller file arrives' \
+    "$status $(stat -c %s "$dir/data/${id}_1")" '200 100000'
+  stop
+}
+
 test_invalid_scripts()
 {
   invalid_script 'unknown call' 'hallo 1 drop' CALL
   invalid_script 'invalid range' 'hello 4-2 drop' WHICH
   invalid_script 'action that does not apply' 'hello 1 word x' ACTION
+  invalid_script 'another action of a connection' 'connect 1 hang' ACTION
+  invalid_script 'a cut that is not an upload' 'create 1 cut 5' ACTION
   invalid_script 'incomplete line' 'hello 1' 'number of words'
   invalid_script 'invalid status' 'hello 1 status 99' ARGUMENT
   invalid_script 'invalid header' 'hello 1 status 500 Retry' ARGUMENT
@@ -830,9 +882,26 @@ test_tls()
   first_case
   is 'a result over TLS' "$status ${url%%:*}" '200 https'
   stop
+  openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=storage \
+    -addext subjectAltName=IP:127.0.0.1 -keyout "$dir/storage.key" \
+    -out "$dir/storage.crt" 2> /dev/null
+  cat "$dir/storage.crt" "$dir/storage.key" > "$dir/storage.pem"
+  start --tls-cert "$dir/tls.crt" --tls-key "$dir/tls.key" \
+    --storage-tls "$dir/storage.pem"
+  is 'the service keeps its certificate' \
+    "$(curl -s -o /dev/null -w '%{http_code}' --cacert "$dir/tls.crt" \
+      -X POST -H "$auth" "$api/auth/hello")" 200
+  is 'the storage has its own' \
+    "$(curl -s -o /dev/null -w '%{http_code}' --cacert "$dir/storage.crt" \
+      "$storage/x")" 405
+  stop
 }
 
-exit_of() { timeout 10 "$sim" "$@" > "$dir/out" 2> "$dir/err"; echo $?; }
+exit_of()
+{
+  timeout $((10 * slowest)) "$sim" "$@" > "$dir/out" 2> "$dir/err"
+  echo $?
+}
 
 test_options()
 {
@@ -843,7 +912,8 @@ test_options()
     'Not for patient data'
   is '--help fits a terminal' \
     "$(awk 'length > 80' "$dir/out") $(($(wc -l < "$dir/out") < 24))" ' 1'
-  for option in port storage-port ready-file tls-cert tls-key key-file \
+  for option in port storage-port ready-file tls-cert tls-key \
+    storage-tls key-file \
     algorithm key-id claim token-file skew source-time case-time rate \
     url-lifetime data-dir log faults help version; do
     grep -q -e "^  --$option " "$dir/out" || is "help has --$option" no yes
@@ -854,6 +924,8 @@ test_options()
   is 'an invalid number: 64' "$(exit_of --port 70000)" 64
   is 'an unexpected argument: 64' "$(exit_of x)" 64
   is 'a certificate without a key: 64' "$(exit_of --tls-cert x)" 64
+  is 'a certificate of the storage alone: 64' \
+    "$(exit_of --storage-tls x)" 64
   is 'a key without its algorithm: 64' "$(exit_of --key-file x)" 64
   is 'a key and a fixed token: 64' \
     "$(exit_of --key-file x --algorithm HS256 --token-file x)" 64
@@ -886,6 +958,7 @@ test_algorithms
 test_claims
 test_rate
 test_faults
+test_outages
 test_invalid_scripts
 test_tls
 test_options

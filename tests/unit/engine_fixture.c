@@ -60,14 +60,18 @@ int fsync(int fd)
 /* ---- the service ---- */
 
 struct source {
-  size_t files;
+  size_t files, job;
   int64_t landed_ms[FIXTURE_FILES_MAX]; /* 0: not yet */
   int64_t made_ms;
-  int64_t full_ms; /* the last file is visible; 0: files are missing */
-  bool fails;
+  int64_t full_ms;        /* the last file is visible; 0: files are missing */
+  bool fails, is_decided; /* whether it fails */
+  char name[FIXTURE_NAME_BYTES];
 };
 static struct source sources[FIXTURE_SOURCES_MAX];
 static size_t source_count;
+static struct fixture_call calls[FIXTURE_CALLS_MAX];
+/* The source that has all the files of a job, and has not failed; 0: none. */
+static size_t processed[FIXTURE_JOBS_MAX + 1];
 static int ignored_puts, failing; /* that many so far */
 
 static int64_t life_ms(void)
@@ -120,7 +124,8 @@ static void add_url(char *text, size_t number, size_t file)
   (void)snprintf(text + len, BODY_BYTES - len, "\"}");
 }
 
-static int make_source(const char *request, char *body)
+static int make_source(const struct fixture_call *call, const char *request,
+                       char *body)
 {
   struct source *s = &sources[source_count++];
   const char *p = request;
@@ -129,8 +134,10 @@ static int make_source(const char *request, char *body)
   assert_true(source_count <= FIXTURE_SOURCES_MAX);
   memset(s, 0, sizeof(*s));
   s->made_ms = fixture.now_ms;
+  s->job = call->job;
   for (; (p = strstr(p, "content_type")) != NULL; p++)
     s->files++;
+  memcpy(s->name, call->name, sizeof(s->name));
   s->fails = failing++ < fixture.failing;
   (void)snprintf(body, BODY_BYTES,
                  "{\"status\":201,\"results\":{\"id\":\"S%zu\","
@@ -157,23 +164,35 @@ static int take_file(const struct fixture_call *call, char *body)
   }
   if (s->landed_ms[call->item - 1] == 0)
     s->landed_ms[call->item - 1] = fixture.now_ms;
-  if (all_landed(s) && s->full_ms == 0)
+  if (all_landed(s) && s->full_ms == 0) {
     s->full_ms = fixture.now_ms + fixture.visible_ms;
+    processed[s->job] = call->source;
+  }
   return 200;
 }
 
-static const char *status_word(const struct source *s)
+static bool has_failed(struct source *s)
+{
+  if (!s->is_decided && fixture.fails != NULL)
+    s->fails = s->fails || fixture.fails(s->name, complete_ms(s));
+  s->is_decided = true;
+  if (s->fails)
+    processed[s->job] = 0;
+  return s->fails;
+}
+
+static const char *status_word(struct source *s)
 {
   if (s->full_ms == 0 || fixture.now_ms < s->full_ms + fixture.starting_ms)
     return "pending_upload";
   if (fixture.now_ms < complete_ms(s))
     return "processing";
-  return s->fails ? "failed" : "complete";
+  return has_failed(s) ? "failed" : "complete";
 }
 
 static int show_source(const struct fixture_call *call, char *body)
 {
-  const struct source *s = &sources[call->source - 1];
+  struct source *s = &sources[call->source - 1];
   const char *word = status_word(s);
   bool complete = strcmp(word, "complete") == 0;
   int len;
@@ -212,11 +231,14 @@ static int serve(const struct fixture_call *call, const char *request,
   body[0] = '\0';
   switch (call->kind) {
   case DX_CALL_CREATE:
-    return make_source(request, body);
+    return make_source(call, request, body);
   case DX_CALL_PUT:
     return take_file(call, body);
   case DX_CALL_SOURCE:
     return show_source(call, body);
+  case DX_CALL_HELLO:
+    (void)strcpy(body, "{\"results\":{\"auth_info\":\"Hello\"}}");
+    return 200;
   default:
     return show_case(call, body);
   }
@@ -229,6 +251,17 @@ int fixture_processed(void)
 
   for (i = 0; i < source_count; i++)
     n += sources[i].full_ms != 0;
+  return n;
+}
+
+int fixture_unfilled(void)
+{
+  size_t i;
+  int n = 0;
+
+  for (i = 0; i < source_count; i++)
+    n += !all_landed(&sources[i]) &&
+         fixture.now_ms < sources[i].made_ms + life_ms();
   return n;
 }
 
@@ -264,7 +297,9 @@ static void check_rate(void)
 
 static void read_url(const struct dx_http_request *r, struct fixture_call *call)
 {
-  if (sscanf(r->url, STORAGE "/S%zu/%zu", &call->source, &call->item) == 2)
+  if (r->only_connects)
+    call->kind = DX_CALL_PUT;
+  else if (sscanf(r->url, STORAGE "/S%zu/%zu", &call->source, &call->item) == 2)
     call->kind = DX_CALL_PUT;
   else if (sscanf(r->url, API "/v1/patient_case/S%zuC%zu/extract",
                   &call->source, &call->item) == 2)
@@ -273,9 +308,43 @@ static void read_url(const struct dx_http_request *r, struct fixture_call *call)
     call->kind = DX_CALL_SOURCE;
   else if (strcmp(r->url, API "/v1/source") == 0)
     call->kind = DX_CALL_CREATE;
+  else if (strcmp(r->url, API "/auth/hello") == 0)
+    call->kind = DX_CALL_HELLO;
   else
     fail_msg("unexpected call of %s", r->url);
   assert_true(call->source <= source_count);
+}
+
+/* The first job with a document of that name, from 1; 0: none. */
+static size_t job_named(const char *name)
+{
+  size_t i, count = (size_t)fixture.job_count;
+
+  for (i = 0; i < count; i++)
+    if (strcmp(fixture.jobs[i]->documents[0].entry.name, name) == 0)
+      return i + 1;
+  return 0;
+}
+
+/* Which document a call is about. */
+static void read_name(const struct dx_http_request *r,
+                      struct fixture_call *call)
+{
+  const char *name;
+
+  if (call->kind == DX_CALL_HELLO || r->only_connects)
+    return;
+  if (call->kind != DX_CALL_CREATE) {
+    const struct source *s = &sources[call->source - 1];
+
+    call->job = s->job;
+    memcpy(call->name, s->name, sizeof(call->name));
+    return;
+  }
+  name = strstr(r->body, "\"file_name\":\"");
+  assert_non_null(name);
+  assert_int_equal(sscanf(name, "\"file_name\":\"%31[^\"]", call->name), 1);
+  call->job = job_named(call->name);
 }
 
 /* Every call but a PUT has the token. */
@@ -287,7 +356,10 @@ static void check_bearer(const struct dx_http_request *r,
     assert_null(r->bearer);
     return;
   }
-  assert_string_equal(r->method, call->kind == DX_CALL_CREATE ? "POST" : "GET");
+  assert_string_equal(r->method, call->kind == DX_CALL_CREATE ||
+                                         call->kind == DX_CALL_HELLO
+                                     ? "POST"
+                                     : "GET");
   assert_non_null(r->bearer);
   (void)snprintf(fixture.bearer, sizeof(fixture.bearer), "%s", r->bearer);
 }
@@ -315,6 +387,7 @@ enum dx_code __wrap_dx_http_start(struct dx_http *http,
   memset(way, 0, sizeof(*way));
   memset(call, 0, sizeof(*call));
   read_url(r, call);
+  read_name(r, call);
   check_bearer(r, call);
   call->nth = ++fixture.count[call->kind];
   call->began_ms = fixture.now_ms;
@@ -323,7 +396,10 @@ enum dx_code __wrap_dx_http_start(struct dx_http *http,
   way->body = r->body != NULL ? strndup(r->body, r->body_len) : NULL;
   way->number = fixture.call_count++;
   way->is_odd = fixture.odd != NULL && fixture.odd(call, &way->odd);
+  call->is_odd = way->is_odd;
   way->due_ms = accepted_ms();
+  if (way->is_odd && way->odd.not_sent)
+    way->due_ms += way->odd.took_ms;
   check_rate();
   *ret = (struct dx_http_call *)(void *)way;
   return DX_OK;
@@ -333,6 +409,8 @@ void __wrap_dx_http_cancel(struct dx_http_call **call)
 {
   struct way *way = (struct way *)(void *)*call;
 
+  if (way == NULL)
+    return;
   *call = NULL;
   fixture.calls[way->number].ended_ms = fixture.now_ms;
   free(way->body);
@@ -344,14 +422,19 @@ static void fill(const struct way *way, char *body, struct dx_http_response *a)
   const struct fixture_response *odd = &way->odd;
   const struct fixture_call *call = &fixture.calls[way->number];
 
+  if (way->is_odd && odd->real != NULL) {
+    *a = *odd->real;
+    return;
+  }
   memset(a, 0, sizeof(*a));
+  a->was_resolved = a->was_connected = true;
   a->date_ms = wall_ms() + fixture.clock_off_ms;
   a->retry_after_ms = -1;
   a->sent_bytes = way->request.body_bytes;
   a->was_sent = way->sent;
   if (way->is_odd && odd->sent_bytes > a->sent_bytes)
     a->sent_bytes = odd->sent_bytes;
-  if (!way->is_odd || odd->landed)
+  if ((!way->is_odd || odd->landed) && !way->request.only_connects)
     a->status = serve(call, way->body, body);
   if (way->is_odd && odd->status != 0)
     a->status = odd->status;
@@ -374,16 +457,31 @@ static void finish(struct way *way, struct dx_http_response *a, char *body)
   struct fixture_call *call = &fixture.calls[way->number];
 
   if (a->status == 200 && a->err.code == DX_OK && r.sink != NULL) {
-    (void)r.sink(r.ctx, body, strlen(body), &a->err);
-    body[0] = '\0';
+    const char *bytes = a->body != NULL ? a->body : body;
+
+    (void)r.sink(r.ctx, bytes, strlen(bytes), &a->err);
+    a->body = "";
+    a->body_len = 0;
   }
-  a->body = body;
-  a->body_len = strlen(body);
+  if (a->body == NULL) {
+    a->body = body;
+    a->body_len = strlen(body);
+  }
   call->status = a->status;
   call->ended_ms = fixture.now_ms;
   free(way->body);
   way->used = false;
   r.done(r.ctx, a);
+}
+
+static void note_sent(struct fixture_call *call)
+{
+  size_t other = processed[call->job];
+
+  call->began_ms = fixture.now_ms;
+  call->was_sent = true;
+  if (call->kind == DX_CALL_PUT && other != 0 && other != call->source)
+    fixture.second_uploads++;
 }
 
 /* The connection is ready: may the request be sent? */
@@ -399,7 +497,7 @@ static void try_to_send(struct way *way)
   }
   if (way->request.ready == NULL || way->request.ready(way->request.ctx)) {
     way->sent = true;
-    fixture.calls[way->number].began_ms = fixture.now_ms;
+    note_sent(&fixture.calls[way->number]);
     check_rate();
     way->due_ms = fixture.now_ms + fixture.latency_ms +
                   (way->is_odd ? way->odd.took_ms : 0);
@@ -480,6 +578,8 @@ int fixture_open(void **state)
   (void)state;
   memset(&fixture, 0, sizeof(fixture));
   memset(ways, 0, sizeof(ways));
+  memset(processed, 0, sizeof(processed));
+  fixture.calls = calls;
   source_count = 0;
   ignored_puts = failing = 0;
   fixture.now_ms = FIXTURE_BEGIN_MS;
@@ -518,7 +618,8 @@ int fixture_close(void **state)
   return 0;
 }
 
-static void add_document(struct dx_job *job, size_t i, bool together)
+static void add_document(struct dx_job *job, size_t i, bool together,
+                         const char *name)
 {
   struct dx_entry *e = &job->documents[i].entry;
   char file[DX_FILE_NAME_BYTES];
@@ -527,7 +628,7 @@ static void add_document(struct dx_job *job, size_t i, bool together)
   job->documents[i].is_here = true;
   (void)strcpy(e->type, "application/pdf");
   (void)strcpy(e->origin, "application/pdf");
-  (void)strcpy(e->name, "chart.pdf");
+  (void)strcpy(e->name, name);
   e->pages = 1;
   e->length = 3;
   e->together = together;
@@ -536,7 +637,8 @@ static void add_document(struct dx_job *job, size_t i, bool together)
                    DX_OK);
 }
 
-struct dx_job *fixture_job(size_t documents, bool together)
+static struct dx_job *make_job(size_t documents, bool together,
+                               const char *name)
 {
   struct dx_job *job = NULL;
   size_t i;
@@ -547,7 +649,7 @@ struct dx_job *fixture_job(size_t documents, bool together)
   assert_non_null(job->documents);
   job->document_count = documents;
   for (i = 0; i < documents; i++)
-    add_document(job, i, together);
+    add_document(job, i, together, name);
   job->service = strdup("default");
   job->base_url = strdup(API);
   (void)snprintf(job->key, sizeof(job->key), "%032d", fixture.job_count + 1);
@@ -556,6 +658,19 @@ struct dx_job *fixture_job(size_t documents, bool together)
   assert_int_equal(dx_spool_pick_up(&fixture.spool, job, &err), DX_OK);
   fixture.jobs[fixture.job_count++] = job;
   return job;
+}
+
+struct dx_job *fixture_job(size_t documents, bool together)
+{
+  char name[FIXTURE_NAME_BYTES];
+
+  (void)snprintf(name, sizeof(name), "chart-%d.pdf", fixture.job_count + 1);
+  return make_job(documents, together, name);
+}
+
+struct dx_job *fixture_named(const char *name)
+{
+  return make_job(1, false, name);
 }
 
 static void on_note(void *ctx, struct dx_job *job, const struct dx_note *note)
@@ -607,6 +722,7 @@ void fixture_begin(void)
   dx_engine_free(&fixture.engine);
   sections[0] = fixture.service;
   sections[1] = fixture.other;
+  config.spool_dir = fixture.dir;
   config.service_count = fixture.service_count;
   fixture.ended = 0;
   fixture.engine = dx_engine_new(&config, &fixture.spool, NULL, &observer, -1);

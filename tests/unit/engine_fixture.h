@@ -18,11 +18,12 @@
 #include "daemon/service/api.h"
 
 #define FIXTURE_BEGIN_MS 1000000
-#define FIXTURE_CALLS_MAX 20000
-#define FIXTURE_SOURCES_MAX 64
+#define FIXTURE_CALLS_MAX 400000
+#define FIXTURE_SOURCES_MAX 40000
 #define FIXTURE_FILES_MAX 4
 #define FIXTURE_CASES_MAX 4
-#define FIXTURE_JOBS_MAX 4
+#define FIXTURE_JOBS_MAX 1100
+#define FIXTURE_NAME_BYTES 32
 #define FIXTURE_DAY_MS 86400000LL
 #define SLACK_MS 300 /* the rate limit, and turns of the event loop */
 
@@ -37,12 +38,16 @@
 /* A call as seen by the service and the network. */
 struct fixture_call {
   enum dx_call_kind kind;
-  int nth;          /* of its kind, from 1 */
-  size_t source;    /* 1..n; 0: creates one */
-  size_t item;      /* file or case of the source, 1..n */
-  int64_t began_ms; /* left this machine, or tried to */
-  int64_t ended_ms; /* 0: under way */
-  int status;       /* of the response; 0: there was none */
+  int nth;                       /* of its kind, from 1 */
+  size_t source;                 /* 1..n; 0: creates one, or hello */
+  size_t item;                   /* file or case of the source, 1..n */
+  size_t job;                    /* with the document: fixture.jobs, from 1 */
+  bool is_odd;                   /* the response is not the good one */
+  bool was_sent;                 /* the request left this machine */
+  int64_t began_ms;              /* left this machine, or tried to */
+  int64_t ended_ms;              /* 0: under way */
+  int status;                    /* of the response; 0: there was none */
+  char name[FIXTURE_NAME_BYTES]; /* of the first file of the source */
 };
 
 /* What comes instead of the good response. */
@@ -51,10 +56,13 @@ struct fixture_response {
   int status;        /* 0: that of the good response */
   const char *body;  /* NULL: that of the good response */
   const char *retry_after;
-  int64_t took_ms;    /* additional delay */
+  int64_t took_ms;    /* additional delay; if not sent, to connect */
   int64_t sent_bytes; /* of a PUT, if more than the file's size */
   bool landed;        /* the service did what was requested */
   bool not_sent;      /* no byte has left */
+  /* NULL, or what came from a real connection, instead of all of the above but
+   * not_sent. */
+  const struct dx_http_response *real;
 };
 
 struct fixture {
@@ -67,6 +75,9 @@ struct fixture {
   int64_t url_life_s;    /* 0: not in the URLs, which last 15 min */
   int ignored_puts;      /* that many get a 200 and are lost */
   int failing;           /* that many sources end as failed */
+  /* Whether a source whose first file has this name, processed at that time,
+   * ends as failed. NULL: it does not. */
+  bool (*fails)(const char *name, int64_t at_ms);
   size_t case_count;
   int64_t case_ms[FIXTURE_CASES_MAX]; /* from `complete` until it is ready */
   int64_t clock_off_ms;               /* of the service's Date */
@@ -77,7 +88,7 @@ struct fixture {
 
   /* What happened. */
   int64_t now_ms;
-  struct fixture_call calls[FIXTURE_CALLS_MAX];
+  struct fixture_call *calls;
   size_t call_count;
   int count[DX_CALL_KIND_COUNT];
   char bearer[4096]; /* of the last call of the API */
@@ -87,6 +98,7 @@ struct fixture {
   int asked;           /* for permission */
   int ended;           /* jobs */
   int syncs;           /* fsyncs, of files and directories */
+  int second_uploads;  /* after another source of the job was processed */
 
   /* Where it happens. */
   char dir[TEMP_DIR_BYTES], results[60], token_path[60];
@@ -106,6 +118,9 @@ int fixture_close(void **state);
 
 /* A job of `documents` small PDFs, committed to the spool. */
 struct dx_job *fixture_job(size_t documents, bool together);
+/* The same, of one document, which has this name; those of the others are named
+ * after the number of the job: chart-1.pdf. */
+struct dx_job *fixture_named(const char *name);
 
 /* Starts an engine with all jobs, after ending the last one as SIGTERM does. */
 void fixture_begin(void);
@@ -131,6 +146,9 @@ int64_t fixture_gap_ms(const struct fixture_call *a,
 int fixture_calls_between(int64_t from_ms, int64_t to_ms);
 /* Sources that had all their files: those that were processed. */
 int fixture_processed(void);
+/* Sources that are registered, and whose URLs have not expired, but lack files.
+ */
+int fixture_unfilled(void);
 
 /* True if a file of that name in the results directory contains `text`. */
 bool fixture_result_holds(const char *name, const char *text);

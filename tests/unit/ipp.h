@@ -55,10 +55,7 @@ static inline ipp_t *ipp_queue(const char *device_uri)
 }
 
 struct ipp_listed {
-  int id;
-  const char *uuid; /* NULL: hidden, with all but the id */
-  int state;
-  bool is_preserved;
+  int id, state; /* state 0: hidden */
 };
 
 static inline ipp_t *ipp_jobs(const struct ipp_listed *jobs, size_t count)
@@ -69,31 +66,41 @@ static inline ipp_t *ipp_jobs(const struct ipp_listed *jobs, size_t count)
   for (i = 0; i < count; i++) {
     if (i > 0)
       ippAddSeparator(response);
-    if (jobs[i].uuid != NULL) {
-      ippAddBoolean(response, IPP_TAG_JOB, "job-preserved",
-                    jobs[i].is_preserved);
-      ipp_add_uri(response, IPP_TAG_JOB, "job-uuid", jobs[i].uuid);
-    }
     ippAddInteger(response, IPP_TAG_JOB, IPP_TAG_INTEGER, "job-id", jobs[i].id);
-    if (jobs[i].uuid != NULL)
+    if (jobs[i].state != 0)
       ippAddInteger(response, IPP_TAG_JOB, IPP_TAG_ENUM, "job-state",
                     jobs[i].state);
   }
   return response;
 }
 
-/* "ID+ " may run again, "ID- " not, with '?' if it has no uuid. */
+/* "ID=STATE " of each job. */
 struct ipp_seen {
   char text[256];
 };
 
-static inline void ipp_see(void *ctx, const struct dx_print_job *job)
+static inline void ipp_see(void *ctx, int id, int state)
 {
   struct ipp_seen *seen = ctx;
   size_t len = strlen(seen->text);
 
-  (void)snprintf(seen->text + len, sizeof(seen->text) - len, "%d%s%s ", job->id,
-                 job->may_run_again ? "+" : "-", job->uuid == NULL ? "?" : "");
+  (void)snprintf(seen->text + len, sizeof(seen->text) - len, "%d=%d ", id,
+                 state);
+}
+
+/* A set of 1,500 keywords, as a print client may send it, of 300 kB. */
+static inline void ipp_add_set(ipp_t *response, const char *name)
+{
+  static char words[1500][200];
+  static const char *values[1500];
+  size_t i;
+
+  for (i = 0; i < 1500; i++) {
+    (void)snprintf(words[i], sizeof(words[i]), "%0199zu", i);
+    values[i] = words[i];
+  }
+  ippAddStrings(response, IPP_TAG_JOB, IPP_TAG_KEYWORD, name, 1500, NULL,
+                values);
 }
 
 static inline ssize_t ipp_put(void *bytes, ipp_uchar_t *from, size_t len)

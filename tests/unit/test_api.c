@@ -6,6 +6,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "lib/base/buf.h"
 #include "lib/base/clock.h"
@@ -16,23 +17,22 @@
 #include "tests/unit/fake_http.h"
 
 /* One letter per call, in the order create, put, source, extract:
- * S success  N not yet  T transient  R rate  A token  D refused  C config
- * X gone  W cannot be right  Q ask the source  E expired after tries  d refused
- * after tries U transient until the URL expires */
+ * S success  N not yet  T transient  R rate  A token  B rejected  D refused  C
+ * config X gone  W cannot be right  Q ask the source */
 static const struct {
   int from, to;
   const char *letters;
 } table[] = {
-    {200, 200, "SSSS"}, {201, 201, "SQNT"}, {202, 202, "SQNN"},
-    {204, 204, "TQNN"}, {300, 399, "CTCC"}, {400, 400, "DTWW"},
+    {200, 200, "SSSS"}, {201, 201, "SQNW"}, {202, 202, "SQNN"},
+    {204, 204, "TQNN"}, {300, 399, "CTCC"}, {400, 400, "BTWW"},
     {401, 401, "AXAA"}, {403, 403, "AXAA"}, {404, 404, "CXXX"},
     {410, 410, "CXXX"}, {405, 406, "CTCC"}, {411, 411, "CTCC"},
     {414, 414, "CTCC"}, {431, 431, "CTCC"}, {501, 501, "CTCC"},
     {505, 505, "CTCC"}, {408, 408, "TTTT"}, {425, 425, "TTTT"},
-    {409, 409, "dTNN"}, {423, 423, "dTNN"}, {413, 413, "LLWW"},
+    {409, 409, "BTNN"}, {423, 423, "BTNN"}, {413, 413, "LLWW"},
     {415, 415, "DDWW"}, {422, 422, "DDWW"}, {429, 429, "RTRR"},
-    {402, 402, "DDWW"}, {418, 418, "DDWW"}, {451, 451, "DDWW"},
-    {600, 999, "DDWW"}, {500, 500, "TTTT"}, {502, 504, "TTTT"},
+    {402, 402, "BTWW"}, {418, 418, "BTWW"}, {451, 451, "BTWW"},
+    {600, 999, "BTWW"}, {500, 500, "TTTT"}, {502, 504, "TTTT"},
     {507, 599, "TTTT"},
 };
 
@@ -61,8 +61,8 @@ static char letter_of(enum dx_code code)
     return 'W';
   case DX_E_UNCLEAR:
     return 'Q';
-  case DX_E_CONFLICT:
-    return 'd';
+  case DX_E_REJECTED:
+    return 'B';
   default:
     return '?';
   }
@@ -136,7 +136,8 @@ static void failed_transfer_keeps_its_class(void **state)
   } rows[] = {
       {DX_E_NET, DX_CL_TRANSIENT}, {DX_E_RESPONSE, DX_CL_TRANSIENT},
       {DX_E_CERT, DX_CL_CONFIG},   {DX_E_PROTOCOL, DX_CL_CONFIG},
-      {DX_E_SPACE, DX_CL_LOCAL},   {DX_E_NOMEM, DX_CL_LOCAL},
+      {DX_E_URL, DX_CL_CONFIG},    {DX_E_SPACE, DX_CL_LOCAL},
+      {DX_E_NOMEM, DX_CL_LOCAL},
   };
   struct dx_err err;
   size_t i;
@@ -188,13 +189,13 @@ static void created_source_has_an_id_and_a_url_for_each_file(void **state)
       {"", 1, DX_E_RESPONSE},
       {"{\"results\":{\"id\":\"a\",\"upload_urls\":[{\"url\":"
        "\"http://s.example/o\"}]}}",
-       1, DX_E_PROTOCOL},
+       1, DX_E_URL},
       {"{\"results\":{\"id\":\"a\",\"upload_urls\":[{\"url\":"
        "\"https://u:p@s.example/o\"}]}}",
-       1, DX_E_PROTOCOL},
+       1, DX_E_URL},
       {"{\"results\":{\"id\":\"a\",\"upload_urls\":[{\"url\":"
        "\"file:///etc/passwd\"}]}}",
-       1, DX_E_PROTOCOL},
+       1, DX_E_URL},
       {"{\"results\":{\"id\":\"a\",\"upload_urls\":[{\"url\":"
        "\"http://127.0.0.1:9/o\"}]}}",
        1, DX_OK},
@@ -303,7 +304,9 @@ static enum dx_code check_result(const char *text, size_t len,
                                  bool *ret_is_empty, struct dx_err *err)
 {
   FILE *in = fmemopen((char *)(uintptr_t)text, len, "r");
-  enum dx_code code = dx_check_result(in, "S1", "C1", ret_is_empty, err);
+  const struct dx_http_response response = {.status = 200};
+  enum dx_code code =
+      dx_check_result(in, &response, "S1", "C1", ret_is_empty, err);
 
   (void)fclose(in);
   return code;
@@ -383,6 +386,8 @@ static void only_complete_results_are_accepted(void **state)
 {
   static const char good[] = "{\"status\":200,\"results\":{\"status\":"
                              "\"complete\",\"medical_data\":{}}}\n";
+  static const char marked[] =
+      "\xef\xbb\xbf{\"results\":{\"status\":\"complete\"}}";
   static const char *const bad[] = {
       "",
       "{}",
@@ -392,7 +397,7 @@ static void only_complete_results_are_accepted(void **state)
       "{\"results\":[{\"status\":\"complete\"}]}",
       "[{\"results\":{\"status\":\"complete\"}}]",
       "{\"results\":{\"status\":\"complete\",\"value\":01}}",
-      "\xef\xbb\xbf{\"results\":{\"status\":\"complete\"}}",
+      "\xbb\xbf{\"results\":{\"status\":\"complete\"}}",
       "{\"status\":\"complete\"}",
   };
   struct dx_err err;
@@ -401,6 +406,8 @@ static void only_complete_results_are_accepted(void **state)
 
   (void)state;
   assert_int_equal(check_result(good, strlen(good), &is_empty, &err), DX_OK);
+  assert_int_equal(check_result(marked, strlen(marked), &is_empty, &err),
+                   DX_OK);
   /* a NUL */
   assert_int_equal(check_result(good, strlen(good) + 1, &is_empty, &err),
                    DX_E_RESPONSE);
@@ -413,7 +420,7 @@ static void only_complete_results_are_accepted(void **state)
 
 static struct dx_http_request sent; /* its strings may be freed */
 static char sent_method[8], sent_url[256], sent_bearer[32], sent_body[512];
-static char sent_type[64], sent_ca[32], sent_proxy[32];
+static char sent_type[64], sent_ca[32], sent_proxy[32], sent_login[32];
 
 enum dx_code __wrap_dx_http_start(struct dx_http *http,
                                   const struct dx_http_request *r,
@@ -434,6 +441,8 @@ enum dx_code __wrap_dx_http_start(struct dx_http *http,
   (void)snprintf(sent_ca, sizeof(sent_ca), "%s", r->ca_file ? r->ca_file : "-");
   (void)snprintf(sent_proxy, sizeof(sent_proxy), "%s",
                  r->proxy ? r->proxy : "-");
+  (void)snprintf(sent_login, sizeof(sent_login), "%s",
+                 r->proxy_login ? r->proxy_login : "-");
   return DX_OK;
 }
 
@@ -452,7 +461,8 @@ static void requests_have_the_documented_form(void **state)
   char base[] = "https://a.example/x";
   struct dx_service service = {.base_url = base, .host = remote_host};
   struct dx_http_call *call = NULL;
-  const struct dx_api api = {NULL, &service, "TOKEN", NULL, NULL, NULL, &call};
+  const struct dx_api api = {
+      .service = &service, .token = "TOKEN", .call = &call};
   const struct dx_api_file files[] = {{"application/pdf", "a \"b\".pdf"},
                                       {"image/png", "\xc3\xa9.png"}};
   struct dx_err err;
@@ -486,7 +496,7 @@ static void requests_have_the_documented_form(void **state)
   assert_string_equal(sent_bearer, "-");
   assert_int_equal(
       dx_api_put(&api, "http://s.example/o", "image/png", 9, 5, NULL, &err),
-      DX_E_PROTOCOL);
+      DX_E_URL);
 }
 
 /* ---- what no table lists ---- */
@@ -574,6 +584,173 @@ static void only_the_storage_reports_expired_urls(void **state)
                              DX_E_EXPIRED);
     response = response_of(statuses[i], "<Code>AccessDenied</Code>");
     assert_int_not_equal(dx_judge(DX_CALL_PUT, &response, NULL), DX_E_EXPIRED);
+  }
+}
+
+/* What an administrator is told, and which response it gets. */
+static void error_of_the_storage_is_named(void **state)
+{
+  static const struct {
+    int status;
+    const char *body;
+    enum dx_code code;
+    const char *text;
+  } rows[] = {
+      {403,
+       "<?xml version=\"1.0\"?>\n<Error><Code>SignatureDoesNotMatch</Code>",
+       DX_E_GONE,
+       "the storage rejected the upload: the signature of the upload URL is "
+       "wrong (s.example:8443: 403 SignatureDoesNotMatch)"},
+      {403, "<Code>AccessDenied</Code><Message>Request has expired</Message>",
+       DX_E_EXPIRED,
+       "the upload URL has expired (s.example:8443: 403 AccessDenied)"},
+      {403, "<Code>AccessDenied</Code><Message>Access Denied</Message>",
+       DX_E_GONE,
+       "the storage rejected the upload: it denies access (s.example:8443: 403 "
+       "AccessDenied)"},
+      {400, "<Code>ExpiredToken</Code><Message>Invalid argument.</Message>",
+       DX_E_EXPIRED,
+       "the upload URL has expired (s.example:8443: 400 ExpiredToken)"},
+      {403, "<Code>RequestTimeTooSkewed</Code>", DX_E_GONE,
+       "the storage rejected the upload: the clocks of the service and of the "
+       "storage differ (s.example:8443: 403 RequestTimeTooSkewed)"},
+      {503, "<Code>SlowDown</Code>", DX_E_SERVER,
+       "the storage failed: it requests fewer uploads (s.example:8443: 503 "
+       "SlowDown)"},
+      {403, "<Code>InvalidAccessKeyId</Code>", DX_E_GONE,
+       "the storage rejected the upload: it does not know the key of the "
+       "upload URL (s.example:8443: 403 InvalidAccessKeyId)"},
+      {404, "<Code>NoSuchBucket</Code>", DX_E_GONE,
+       "the storage rejected the upload: it does not have the bucket of the "
+       "upload URL (s.example:8443: 404 NoSuchBucket)"},
+      {400, "<Code>EntityTooLarge</Code>", DX_E_TOO_BIG,
+       "the storage rejected the upload: the document is too large "
+       "(s.example:8443: 400 EntityTooLarge)"},
+      {413, "", DX_E_TOO_BIG,
+       "the storage rejected the upload: the document is too large "
+       "(s.example:8443: 413)"},
+      {400, "<Code>AuthorizationQueryParametersError</Code>", DX_E_SERVER,
+       "the storage rejected the upload: the upload URL is not valid "
+       "(s.example:8443: 400 AuthorizationQueryParametersError)"},
+      {403,
+       "<Code>AuthenticationFailed</Code><AuthenticationErrorDetail>"
+       "Signature not valid in the specified time frame: Start",
+       DX_E_EXPIRED,
+       "the upload URL has expired (s.example:8443: 403 AuthenticationFailed)"},
+      {403, "<Code>AuthenticationFailed</Code>", DX_E_GONE,
+       "the storage rejected the upload (s.example:8443: 403 "
+       "AuthenticationFailed)"},
+      {401, "<html><h1>Unauthorized</h1><p>401 Unauthorized: Temp URL invalid",
+       DX_E_GONE, "the storage rejected the upload (s.example:8443: 401)"},
+      {403, "{\"error\":\"this URL has expired\"}", DX_E_EXPIRED,
+       "the upload URL has expired (s.example:8443: 403)"},
+      {403, "<!DOCTYPE HTML><p>Your session has expired", DX_E_GONE,
+       "the storage rejected the upload (s.example:8443: 403)"},
+      {403, "<Code>SignatureDoesNotMatch</Code><StringToSign>expired",
+       DX_E_GONE,
+       "the storage rejected the upload: the signature of the upload URL is "
+       "wrong (s.example:8443: 403 SignatureDoesNotMatch)"},
+      {500, "<Code>InternalError</Code>", DX_E_SERVER,
+       "the storage failed (s.example:8443: 500 InternalError)"},
+      {307, "<Code>TemporaryRedirect</Code>", DX_E_SERVER,
+       "the storage redirects the upload, which is not followed "
+       "(s.example:8443: 307 TemporaryRedirect)"},
+      {200, "<Error><Code>InternalError</Code></Error>", DX_E_UNCLEAR,
+       "the storage did not confirm the upload (s.example:8443: 200 "
+       "InternalError)"},
+      {200, "", DX_OK, ""},
+      {202, "", DX_E_UNCLEAR,
+       "the storage did not confirm the upload (s.example:8443: 202)"},
+      /* not a code */
+      {403, "<Code>Ann Ahrens</Code>", DX_E_GONE,
+       "the storage rejected the upload (s.example:8443: 403)"},
+      {403, "<Code></Code>", DX_E_GONE,
+       "the storage rejected the upload (s.example:8443: 403)"},
+      {403, "<Code>AccessDenied", DX_E_GONE,
+       "the storage rejected the upload (s.example:8443: 403)"},
+      {403,
+       "<Code>a123456789012345678901234567890123456789012345678901234567890123"
+       "4</Code>",
+       DX_E_GONE, "the storage rejected the upload (s.example:8443: 403)"},
+  };
+  size_t i;
+
+  (void)state;
+  for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    struct dx_http_response response =
+        response_of(rows[i].status, rows[i].body);
+    struct dx_err err = {DX_OK, 0, ""};
+
+    (void)strcpy(response.host, "s.example:8443");
+    assert_int_equal(dx_judge(DX_CALL_PUT, &response, &err), rows[i].code);
+    assert_string_equal(err.text, rows[i].text);
+  }
+}
+
+static void web_page_is_named(void **state)
+{
+  static const char *const pages[] = {"<html><body>Maintenance",
+                                      "<!DOCTYPE html PUBLIC",
+                                      "\xEF\xBB\xBF \r\n<HTML>"};
+  static const char page[] = "it is a web page";
+  size_t i;
+  int call, status;
+
+  (void)state;
+  for (i = 0; i < sizeof(pages) / sizeof(pages[0]); i++) {
+    struct dx_http_response response = response_of(201, pages[i]);
+    struct dx_created created;
+    struct dx_source source;
+    struct dx_err err;
+    char *greeting;
+    bool is_empty;
+
+    for (status = 400; status < 600; status++)
+      for (call = 0; call < DX_CALL_KIND_COUNT; call++) {
+        response.status = status;
+        if (call != DX_CALL_PUT &&
+            dx_judge((enum dx_call_kind)call, &response, &err) != DX_E_NOT_YET)
+          assert_non_null(strstr(err.text, page));
+      }
+    response.status = 201;
+    assert_int_equal(dx_read_create(&response, &local, 1, &created, &err),
+                     DX_E_RESPONSE);
+    assert_non_null(strstr(err.text, page));
+    response.status = 200;
+    assert_int_equal(dx_read_source(&response, "a", &source, &err),
+                     DX_E_RESPONSE);
+    assert_non_null(strstr(err.text, page));
+    assert_int_equal(dx_read_hello(&response, &greeting, &err), DX_E_RESPONSE);
+    assert_non_null(strstr(err.text, page));
+    assert_int_equal(check_result(pages[i], strlen(pages[i]), &is_empty, &err),
+                     DX_E_RESPONSE);
+    assert_non_null(strstr(err.text, page));
+  }
+}
+
+static void host_of_the_service_is_named(void **state)
+{
+  static const struct {
+    int status;
+    const char *text;
+  } rows[] = {
+      {401, "the service rejected the token (a.example: 401)"},
+      {429, "the service requests fewer calls (a.example: 429)"},
+      {404, "the server at BaseURL does not respond like the service "
+            "(a.example: 404 to 'create source')"},
+      {413, "too large for the service (a.example: 413)"},
+      {500, "the service responded with 500 to 'create source' (a.example)"},
+  };
+  size_t i;
+
+  (void)state;
+  for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    struct dx_http_response response = response_of(rows[i].status, "");
+    struct dx_err err;
+
+    (void)strcpy(response.host, "a.example");
+    (void)!dx_judge(DX_CALL_CREATE, &response, &err);
+    assert_string_equal(err.text, rows[i].text);
   }
 }
 
@@ -719,7 +896,7 @@ the_shortest_lifetime_counts_and_one_foreign_url_spoils_all(void **state)
                        "\"https://s.example/1\"},{\"url\":"
                        "\"http://s.example/2\"}]}}");
   assert_int_equal(dx_read_create(&response, &remote, 2, &created, NULL),
-                   DX_E_PROTOCOL);
+                   DX_E_URL);
   assert_null(created.urls);
   assert_null(created.source_id);
 }
@@ -735,12 +912,18 @@ static void never_done(void *ctx, const struct dx_http_response *response)
 static void every_request_has_its_limits(void **state)
 {
   char base[] = "https://a.example", ca[] = "/ca.pem", proxy[] = "http://p:1";
-  struct dx_service service = {
-      .base_url = base, .host = remote_host, .ca_file = ca, .proxy = proxy};
+  struct dx_service service = {.base_url = base,
+                               .host = remote_host,
+                               .ca_file = ca,
+                               .storage_ca_file = "/storage.pem",
+                               .proxy = proxy};
   struct dx_http_call *call = NULL;
   int ctx = 0, i;
-  const struct dx_api api = {NULL,       &service, "TOKEN", NULL,
-                             never_done, &ctx,     &call};
+  const struct dx_api api = {.service = &service,
+                             .token = "TOKEN",
+                             .done = never_done,
+                             .ctx = &ctx,
+                             .call = &call};
   const struct dx_api_file file = {"image/png", "a.png"};
 
   (void)state;
@@ -756,7 +939,7 @@ static void every_request_has_its_limits(void **state)
         i != 4 ? DX_OK : dx_api_call(&api, DX_CALL_HELLO, NULL, NULL, NULL)};
 
     assert_int_equal(codes[i], DX_OK);
-    assert_string_equal(sent_ca, ca);
+    assert_string_equal(sent_ca, i == 1 ? "/storage.pem" : ca);
     assert_string_equal(sent_proxy, proxy);
     assert_ptr_equal(sent.done, never_done);
     assert_ptr_equal(sent.ctx, &ctx);
@@ -779,6 +962,66 @@ static void every_request_has_its_limits(void **state)
   }
 }
 
+/* The password as it is now, or why not. */
+static void proxy_gets_the_line_of_its_file(void **state)
+{
+  static const struct {
+    const char *content, *login;
+  } rows[] = {
+      {"ann:secret\n", "ann:secret"},
+      {"ann:se:cret", "ann:se:cret"},
+      {"ann:secret\r\n", "ann:secret"},
+      {"ann:", "ann:"},
+      {"ann:\n", "ann:"},
+      {":secret\n", NULL},
+      {"ann\n", NULL},
+      {"", NULL},
+      {"ann:a\nbob:b\n", NULL},
+      {"ann:\xC3\xA4 b\n", "ann:\xC3\xA4 b"},
+  };
+  char base[] = "https://a.example";
+  char path[] = "/tmp/dx-unit-XXXXXX";
+  struct dx_service service = {.base_url = base,
+                               .host = remote_host,
+                               .proxy = "http://p:1",
+                               .proxy_password_file = path};
+  struct dx_http_call *call = NULL;
+  const struct dx_api api = {
+      .service = &service, .token = "TOKEN", .call = &call};
+  struct dx_err err;
+  size_t i;
+  int fd = mkstemp(path);
+
+  (void)state;
+  assert_true(fd >= 0);
+  for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    ssize_t len = (ssize_t)strlen(rows[i].content);
+    enum dx_code code;
+
+    assert_true(ftruncate(fd, 0) == 0 &&
+                pwrite(fd, rows[i].content, (size_t)len, 0) == len);
+    code = dx_api_call(&api, DX_CALL_HELLO, NULL, NULL, &err);
+    if (code != (rows[i].login != NULL ? DX_OK : DX_E_PROXY))
+      fail_msg("'%s': %s", rows[i].content, dx_code_name(code));
+    if (rows[i].login != NULL)
+      assert_string_equal(sent_login, rows[i].login);
+    else
+      assert_null(strstr(err.text, "secret"));
+  }
+  assert_int_equal(
+      dx_api_put(&api, "https://s.example/o", "image/png", 9, 5, NULL, NULL),
+      DX_OK);
+  assert_string_equal(sent_login, "ann:\xC3\xA4 b");
+  (void)close(fd);
+  assert_int_equal(unlink(path), 0);
+  assert_int_equal(dx_api_call(&api, DX_CALL_HELLO, NULL, NULL, &err),
+                   DX_E_PROXY);
+  assert_non_null(strstr(err.text, "ProxyPasswordFile cannot be used"));
+  service.proxy_password_file = NULL;
+  assert_int_equal(dx_api_call(&api, DX_CALL_HELLO, NULL, NULL, &err), DX_OK);
+  assert_string_equal(sent_login, "-");
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -797,6 +1040,10 @@ int main(void)
       cmocka_unit_test(every_failure_has_a_message_of_its_class),
       cmocka_unit_test(a_503_without_retry_after_is_transient),
       cmocka_unit_test(only_the_storage_reports_expired_urls),
+      cmocka_unit_test(error_of_the_storage_is_named),
+      cmocka_unit_test(web_page_is_named),
+      cmocka_unit_test(host_of_the_service_is_named),
+      cmocka_unit_test(proxy_gets_the_line_of_its_file),
       cmocka_unit_test(missing_greeting_is_accepted),
       cmocka_unit_test(too_many_cases_are_rejected),
       cmocka_unit_test(ids_are_neither_empty_nor_too_long),

@@ -27,15 +27,16 @@
   "\"kind\":\"document\",\"type\":\"application/pdf\","                       \
   "\"origin\":\"text/plain\",\"name\":\"chart \xC3\xA4.pdf\",\"pages\":3,"    \
   "\"together\":true,\"bytes\":3,\"sha256\":\"" SUM_ABC "\",\"reason\":\"\"," \
-  "\"reason_text\":\"\""
+  "\"reason_text\":\"\",\"program\":\"\""
 #define SHEET_ENTRY                                                 \
   "\"kind\":\"sheet\",\"type\":\"\",\"origin\":\"\",\"name\":\"\"," \
   "\"pages\":0,\"together\":false,\"bytes\":0,\"sha256\":\"\","     \
-  "\"reason\":\"\",\"reason_text\":\"\""
+  "\"reason\":\"\",\"reason_text\":\"\",\"program\":\"\""
 #define REFUSED_ENTRY                                                      \
   "\"kind\":\"refused\",\"type\":\"\",\"origin\":\"\",\"name\":\"x.pdf\"," \
   "\"pages\":0,\"together\":false,\"bytes\":0,\"sha256\":\"\","            \
-  "\"reason\":\"password\",\"reason_text\":\"it is password-protected\""
+  "\"reason\":\"password\",\"reason_text\":\"it is password-protected\","  \
+  "\"program\":\"Scan 2\""
 
 #define DOCUMENT HEAD DOCUMENT_ENTRY "}\nabc"
 #define SHEET HEAD SHEET_ENTRY "}\n"
@@ -117,6 +118,7 @@ static void assert_same(const struct dx_entry *a, const struct dx_entry *b)
   assert_string_equal(a->sha256, b->sha256);
   assert_int_equal(a->reason, b->reason);
   assert_string_equal(a->reason_text, b->reason_text);
+  assert_string_equal(a->program, b->program);
 }
 
 static void entry_is_written_as_documented(void **state)
@@ -125,7 +127,8 @@ static void entry_is_written_as_documented(void **state)
   struct dx_entry refused = {.kind = DX_KIND_REFUSED,
                              .name = "x.pdf",
                              .reason = DX_REASON_PASSWORD,
-                             .reason_text = "it is password-protected"};
+                             .reason_text = "it is password-protected",
+                             .program = "Scan 2"};
   int out = file_of("", 0);
   struct dx_buf buf = {0};
 
@@ -162,6 +165,7 @@ static void entry_is_read_as_written(void **state)
   assert_int_equal(entry.kind, DX_KIND_REFUSED);
   assert_int_equal(entry.reason, DX_REASON_PASSWORD);
   assert_string_equal(entry.reason_text, "it is password-protected");
+  assert_string_equal(entry.program, "Scan 2");
   assert_int_equal(dx_bundle_next(reader, &entry, &end, NULL), DX_OK);
   assert_true(end);
   dx_buf_release(&buf);
@@ -693,12 +697,17 @@ static void words_do_not_change(void **state)
                                                        "password",
                                                        "protected",
                                                        "damaged",
+                                                       "incomplete",
+                                                       "postscript",
                                                        "empty",
                                                        "no-pages",
                                                        "not-drawn",
                                                        "unknown-filter",
                                                        "characters",
+                                                       "encoding",
+                                                       "printer-codes",
                                                        "type",
+                                                       "raw",
                                                        "images",
                                                        "too-large",
                                                        "no-separator",

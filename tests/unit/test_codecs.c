@@ -142,6 +142,8 @@ static struct bytes encode(const unsigned char *rows, uint32_t columns,
   return b;
 }
 
+static uint32_t bad_rows; /* of the last call */
+
 /* From memory of exactly that size. */
 static enum dx_reason ccitt(struct bytes b, struct ccitt_parms p)
 {
@@ -151,7 +153,7 @@ static enum dx_reason ccitt(struct bytes b, struct ccitt_parms p)
 
   assert_non_null(exact);
   memcpy(exact, b.at, b.len);
-  reason = codecs_ccitt(exact, b.len, &p, &why);
+  reason = codecs_ccitt(exact, b.len, &p, &bad_rows, &why);
   assert_int_equal(reason == DX_REASON_DAMAGED, why != not_written);
   free(exact);
   return reason;
@@ -169,7 +171,7 @@ static void check_ccitt(struct bytes b, struct ccitt_parms p, size_t end_bytes)
   assert_int_equal(ccitt(b, p), DX_REASON_NONE);
   for (cut.len = 0; cut.len + end_bytes < b.len; cut.len++)
     assert_int_equal(ccitt(cut, p), DX_REASON_DAMAGED);
-  p.rows++;
+  p.rows += p.k < 0 ? 1 : 7;
   assert_int_equal(ccitt(b, p), DX_REASON_DAMAGED);
 }
 
@@ -186,7 +188,7 @@ static void images_written_by_libtiff_are_complete(void **state)
   assert_non_null(rows);
   for (i = 0; i < sizeof(columns) / sizeof(columns[0]); i++)
     for (seed = 1; seed < 4; seed++) {
-      struct ccitt_parms p = {-1, columns[i], ROWS, false};
+      struct ccitt_parms p = {-1, columns[i], ROWS, false, false};
       struct bytes b;
 
       make_rows(rows, columns[i], ROWS, seed);
@@ -271,7 +273,7 @@ static void group_3_needs_no_eol(void **state)
   (void)state;
   for (seed = 1; seed < 30; seed++)
     for (k = 0; k <= 1; k++) {
-      struct ccitt_parms p = {k, 1728, ROWS, false};
+      struct ccitt_parms p = {k, 1728, ROWS, false, false};
       const char *row, *end;
       struct bytes b;
       int y;
@@ -334,7 +336,7 @@ static void group_4_may_be_aligned(void **state)
 {
   static struct bits aligned;
   unsigned char rows[ROWS * 300];
-  struct ccitt_parms p = {-1, 2400, ROWS, true};
+  struct ccitt_parms p = {-1, 2400, ROWS, true, false};
   struct bytes b;
   unsigned seed;
   uint32_t y;
@@ -364,17 +366,19 @@ static void group_4_may_be_aligned(void **state)
 static void early_end_of_block_is_reported(void **state)
 {
   unsigned char rows[ROWS * 216];
-  struct ccitt_parms p = {-1, 1728, 3 * ROWS, false};
+  struct ccitt_parms p = {-1, 1728, 3 * ROWS, false, false};
   const char *why = NULL;
   struct bytes b;
 
   (void)state;
   make_rows(rows, 1728, ROWS, 3);
   b = encode(rows, 1728, ROWS, COMPRESSION_CCITTFAX4, 0);
-  assert_int_equal(codecs_ccitt(b.at, b.len, &p, &why), DX_REASON_DAMAGED);
+  assert_int_equal(codecs_ccitt(b.at, b.len, &p, &bad_rows, &why),
+                   DX_REASON_DAMAGED);
   assert_string_equal(why, "an image ends early");
   p.columns = 100000000;
-  assert_int_equal(codecs_ccitt(b.at, b.len, &p, &why), DX_REASON_TOO_COMPLEX);
+  assert_int_equal(codecs_ccitt(b.at, b.len, &p, &bad_rows, &why),
+                   DX_REASON_TOO_COMPLEX);
   free(b.at);
 }
 
@@ -382,7 +386,7 @@ static void early_end_of_block_is_reported(void **state)
 static void data_after_the_end_of_the_block_is_rejected(void **state)
 {
   static struct bits blank;
-  struct ccitt_parms p = {-1, 1728, 3, false};
+  struct ccitt_parms p = {-1, 1728, 3, false, false};
   struct bytes b;
 
   (void)state;
@@ -397,7 +401,7 @@ static void data_after_the_end_of_the_block_is_rejected(void **state)
 /* Two white and three black pixels, in nine bits. */
 static void missing_last_bit_is_detected(void **state)
 {
-  struct ccitt_parms p = {-1, 5, 1, false};
+  struct ccitt_parms p = {-1, 5, 1, false, false};
   unsigned char bytes[2] = {0x2F, 0};
   struct bytes b = {bytes, 2};
 
@@ -411,7 +415,7 @@ static void missing_last_bit_is_detected(void **state)
 static void runs_without_pixels_are_limited(void **state)
 {
   static struct bits two, one;
-  struct ccitt_parms p = {-1, 1, 1, false};
+  struct ccitt_parms p = {-1, 1, 1, false, false};
   struct bytes b;
   int i;
 
@@ -436,6 +440,131 @@ static void runs_without_pixels_are_limited(void **state)
   free(b.at);
 }
 
+/* ---- a fax that was received with errors ---- */
+
+#define FAX_ROWS 300
+#define NO_CODE "000000001"
+
+/* The image, with bits before the code of some rows, in order; or without the
+ * EOL of those rows (""). */
+static struct bytes bad_fax(uint32_t options, const char *bad, const int *at,
+                            size_t count)
+{
+  static struct bits good, spoiled;
+  static unsigned char rows[FAX_ROWS * 216];
+  const char *row, *end;
+  struct bytes b;
+  size_t k = 0;
+  int y;
+
+  make_rows(rows, 1728, FAX_ROWS, 7);
+  b = encode(rows, 1728, FAX_ROWS, COMPRESSION_CCITTFAX3, options);
+  to_bits(b, &good);
+  free(b.at);
+  spoiled.len = 0;
+  row = strstr(good.at, EOL);
+  for (y = 0; y < FAX_ROWS; y++, row = end) {
+    bool is_bad = k < count && at[k] == y;
+    size_t code = strlen(EOL) + (options != 0);
+
+    k += is_bad;
+    end = strstr(row + code, EOL);
+    if (end == NULL)
+      end = good.at + good.len;
+    if (!is_bad || bad[0] != '\0')
+      add_bits(&spoiled, row, code);
+    if (is_bad)
+      add_bits(&spoiled, bad, strlen(bad));
+    add_bits(&spoiled, row + code, (size_t)(end - row) - code);
+  }
+  for (y = 0; y < 6; y++) /* RTC */
+    add_bits(&spoiled, EOL "1", strlen(EOL) + (options != 0));
+  return from_bits(&spoiled);
+}
+
+static void some_rows_of_a_fax_may_be_bad(void **state)
+{
+  static const struct {
+    uint32_t options; /* rows refer to the one above, in pairs */
+    const char *bad;
+    int at[6];
+    size_t count;
+    bool needs_eols;
+    enum dx_reason reason;
+  } fax[] = {
+      {0, NO_CODE, {0}, 0, false, DX_REASON_NONE},
+      {0, NO_CODE, {0}, 1, false, DX_REASON_NONE},
+      {0, NO_CODE, {150}, 1, true, DX_REASON_NONE},
+      {0, NO_CODE, {150, 151}, 2, false, DX_REASON_NONE},
+      {0, NO_CODE, {150, 151, 152}, 3, false, DX_REASON_DAMAGED},
+      {0, NO_CODE, {1, 150, 298}, 3, false, DX_REASON_NONE},
+      {0, NO_CODE, {1, 100, 150, 298}, 4, false, DX_REASON_DAMAGED},
+      {0, "00110101", {150}, 1, false, DX_REASON_NONE}, /* another color */
+      {0, "11011", {150}, 1, false, DX_REASON_NONE},    /* 64 pixels too many */
+      {GROUP3OPT_2DENCODING, NO_CODE, {151}, 1, false, DX_REASON_NONE},
+      {GROUP3OPT_2DENCODING, NO_CODE, {150}, 1, false, DX_REASON_NONE},
+      {GROUP3OPT_2DENCODING, NO_CODE, {148, 151}, 2, false, DX_REASON_NONE},
+      {GROUP3OPT_2DENCODING, NO_CODE, {148, 150}, 2, false, DX_REASON_DAMAGED},
+      {0, "", {1, 2, 3, 4, 5, 6}, 6, false, DX_REASON_NONE},
+      {0, "", {1, 2, 3, 4, 5, 6}, 6, true, DX_REASON_DAMAGED},
+      {0, "", {1, 2, 8}, 3, true, DX_REASON_NONE},
+      {0, NO_CODE, {150}, 1, false, DX_REASON_NONE},
+  };
+  size_t i;
+
+  (void)state;
+  for (i = 0; i < sizeof(fax) / sizeof(fax[0]); i++) {
+    struct ccitt_parms p = {fax[i].options != 0 ? 4 : 0, 1728, FAX_ROWS, false,
+                            fax[i].needs_eols};
+    struct bytes b =
+        bad_fax(fax[i].options, fax[i].bad, fax[i].at, fax[i].count);
+    enum dx_reason reason = ccitt(b, p);
+
+    if (reason != fax[i].reason)
+      print_message("row %zu\n", i);
+    assert_int_equal(reason, fax[i].reason);
+    if (reason == DX_REASON_NONE && fax[i].options == 0)
+      assert_int_equal(bad_rows, fax[i].bad[0] != '\0' || fax[i].needs_eols
+                                     ? fax[i].count
+                                     : 0);
+    free(b.at);
+  }
+}
+
+static void only_one_row_in_a_hundred_may_be_bad(void **state)
+{
+  static const int at[] = {50};
+  struct ccitt_parms p = {0, 1728, 100, false, false};
+  struct bytes b = bad_fax(0, NO_CODE, at, 1);
+
+  (void)state;
+  assert_int_equal(ccitt(b, p), DX_REASON_NONE);
+  p.rows--;
+  assert_int_equal(ccitt(b, p), DX_REASON_DAMAGED);
+  free(b.at);
+}
+
+/* A program that counts EOLs finds up to six more than there are rows. */
+static void rows_may_include_the_end_of_a_page(void **state)
+{
+  static const uint32_t options[] = {0, GROUP3OPT_2DENCODING};
+  size_t i;
+
+  (void)state;
+  for (i = 0; i < 2; i++) {
+    struct ccitt_parms p = {i > 0 ? 4 : 0, 1728, FAX_ROWS, false, false};
+    struct bytes b = bad_fax(options[i], "", NULL, 0);
+
+    for (; p.rows <= FAX_ROWS + 6; p.rows++)
+      assert_int_equal(ccitt(b, p), DX_REASON_NONE);
+    assert_int_equal(ccitt(b, p), DX_REASON_DAMAGED);
+    p.rows = FAX_ROWS + 1;
+    b.len -= 12; /* the code is not complete: perhaps it was not the end */
+    assert_int_equal(ccitt(b, p), DX_REASON_DAMAGED);
+    free(b.at);
+  }
+}
+
 static void random_bytes_do_not_crash(void **state)
 {
   struct bytes b = {.at = malloc(4096), .len = 4096};
@@ -446,7 +575,7 @@ static void random_bytes_do_not_crash(void **state)
   assert_non_null(b.at);
   for (round = 0; round < 600; round++) {
     struct ccitt_parms p = {(int)(round % 3) - 1, 1 + round * 7, 100000,
-                            round % 2 == 0};
+                            round % 2 == 0, round % 8 == 0};
 
     for (i = 0; i < b.len; i++) {
       seed = seed * 1103515245 + 12345;
@@ -508,14 +637,17 @@ static void jbig2_is_parsed_to_its_end(void **state)
 {
   struct bytes globals = new_bytes(), b = new_bytes(), cut;
   unsigned char last;
+  size_t page;
 
   (void)state;
   add_segment(&globals, 0, 0, "", 0, TEXT("symbols"));
   add_segment(&b, 1, 48, "", 0, TEXT(PAGE));
+  page = b.len;
   add_segment(&b, 2, 6, "\0", 1, TEXT(REGION "text"));
   assert_int_equal(jbig2_of(b, globals, 64, 32), DX_REASON_NONE);
-  for (cut = b; cut.len-- > 0;)
-    assert_int_equal(jbig2_of(cut, globals, 64, 32), DX_REASON_DAMAGED);
+  for (cut = b; cut.len-- > 0;) /* the page alone is a blank one */
+    assert_int_equal(jbig2_of(cut, globals, 64, 32),
+                     cut.len == page ? DX_REASON_NONE : DX_REASON_DAMAGED);
   assert_int_equal(jbig2_of(b, globals, 65, 32), DX_REASON_DAMAGED);
   assert_int_equal(jbig2_of(b, globals, 64, 33), DX_REASON_DAMAGED);
   /* What the text is made of is missing. */
@@ -570,7 +702,8 @@ static void jbig2_region_may_have_any_length(void **state)
     add(&b, ends[i], lens[i]);
     assert_int_equal(jbig2_of(b, no_globals, 64, 32), DX_REASON_NONE);
     for (cut = b; cut.len-- > 0;)
-      assert_int_equal(jbig2_of(cut, no_globals, 64, 32), DX_REASON_DAMAGED);
+      assert_int_equal(jbig2_of(cut, no_globals, 64, 32),
+                       cut.len == head ? DX_REASON_NONE : DX_REASON_DAMAGED);
     b.at[head + 4] = 6; /* not for text */
     assert_int_equal(jbig2_of(b, no_globals, 64, 32), DX_REASON_DAMAGED);
     free(b.at);
@@ -596,6 +729,47 @@ static void jbig2_may_refer_to_many_segments(void **state)
     assert_int_equal(jbig2_of(cut, no_globals, 64, 32), DX_REASON_DAMAGED);
   memcpy(b.at + b.len - 8 - 17 - 12 - 5, "\xFF\xFF\xFF\xFF", 4);
   assert_int_equal(jbig2_of(b, no_globals, 64, 32), DX_REASON_DAMAGED);
+  free(b.at);
+}
+
+/* Programs that scan write a blank side like this. */
+static void jbig2_page_without_regions_is_blank(void **state)
+{
+  struct bytes b = new_bytes(), globals = new_bytes();
+  size_t page, end;
+
+  (void)state;
+  add_segment(&globals, 0, 0, "", 0, TEXT("symbols"));
+  add_segment(&b, 1, 48, "", 0, TEXT(PAGE));
+  page = b.len;
+  assert_int_equal(jbig2_of(b, no_globals, 64, 32), DX_REASON_NONE);
+  assert_int_equal(jbig2_of(b, globals, 64, 32), DX_REASON_NONE);
+  assert_int_equal(jbig2_of(b, no_globals, 64, 33), DX_REASON_DAMAGED);
+  while (b.len-- > 0)
+    assert_int_equal(jbig2_of(b, no_globals, 64, 32), DX_REASON_DAMAGED);
+  b.len = page;
+  add_segment(&b, 2, 49, "", 0, "", 0);
+  end = b.len;
+  assert_int_equal(jbig2_of(b, no_globals, 64, 32), DX_REASON_NONE);
+  add_segment(&b, 3, 51, "", 0, "", 0);
+  assert_int_equal(jbig2_of(b, no_globals, 64, 32), DX_REASON_NONE);
+  b.len--;
+  assert_int_equal(jbig2_of(b, no_globals, 64, 32), DX_REASON_DAMAGED);
+  /* Symbols are for a region, which is not there. */
+  b.len = page;
+  add_segment(&b, 2, 0, "", 0, TEXT("symbols"));
+  assert_int_equal(jbig2_of(b, no_globals, 64, 32), DX_REASON_DAMAGED);
+  add_segment(&b, 3, 49, "", 0, "", 0);
+  assert_int_equal(jbig2_of(b, no_globals, 64, 32), DX_REASON_DAMAGED);
+  /* A region that is not drawn by itself. */
+  b.len = page;
+  add_segment(&b, 2, 36, "", 0, TEXT(REGION "data"));
+  add_segment(&b, 3, 49, "", 0, "", 0);
+  assert_int_equal(jbig2_of(b, no_globals, 64, 32), DX_REASON_DAMAGED);
+  memmove(b.at, b.at + page, end - page); /* no page */
+  b.len = end - page;
+  assert_int_equal(jbig2_of(b, no_globals, 0, 0), DX_REASON_DAMAGED);
+  free(globals.at);
   free(b.at);
 }
 
@@ -726,6 +900,39 @@ static void missing_tile_part_is_detected(void **state)
   assert_int_equal(jpx_of(b, 18, 21), DX_REASON_NONE);
   b.at[begin + 5] = 4; /* no such tile */
   assert_int_equal(jpx_of(b, 18, 21), DX_REASON_DAMAGED);
+  free(b.at);
+}
+
+static void tile_parts_may_be_one_more_than_specified(void **state)
+{
+  struct bytes b = new_bytes();
+  size_t begin;
+  int tile, part;
+
+  (void)state;
+  add(&b, small, sizeof(small) - 1 - 37 - 2);
+  memcpy(b.at + 8, "\0\0\0\x15\0\0\0\x16\0\0\0\x03\0\0\0\x01", 16);
+  memcpy(b.at + 24, "\0\0\0\x0A\0\0\0\x0B\0\0\0\x02\0\0\0\x01", 16);
+  begin = b.len;
+  for (tile = 0; tile < 4; tile++)
+    for (part = 0; part < 3; part++)
+      add_tile_part(&b, tile, part, 2);
+  assert_int_equal(jpx_of(b, 18, 21), DX_REASON_NONE);
+  no_jpx_cut_passes(b, 0);
+  add(&b, "\xFF\xD9", 2);
+  assert_int_equal(jpx_of(b, 18, 21), DX_REASON_NONE);
+  b.at[begin + 40 + 10] = 3; /* but not two more */
+  assert_int_equal(jpx_of(b, 18, 21), DX_REASON_DAMAGED);
+  b.at[begin + 40 + 10] = 2;
+  for (part = 0; part < 12; part++) { /* then each tile has one more */
+    struct bytes less = new_bytes();
+
+    add(&less, b.at, begin + (size_t)part * 20);
+    add(&less, b.at + begin + (size_t)part * 20 + 20,
+        (size_t)(11 - part) * 20 + 2);
+    assert_int_equal(jpx_of(less, 18, 21), DX_REASON_DAMAGED);
+    free(less.at);
+  }
   free(b.at);
 }
 
@@ -861,13 +1068,18 @@ int main(void)
       cmocka_unit_test(data_after_the_end_of_the_block_is_rejected),
       cmocka_unit_test(missing_last_bit_is_detected),
       cmocka_unit_test(runs_without_pixels_are_limited),
+      cmocka_unit_test(some_rows_of_a_fax_may_be_bad),
+      cmocka_unit_test(only_one_row_in_a_hundred_may_be_bad),
+      cmocka_unit_test(rows_may_include_the_end_of_a_page),
       cmocka_unit_test(random_bytes_do_not_crash),
       cmocka_unit_test(jbig2_is_parsed_to_its_end),
       cmocka_unit_test(jbig2_may_have_stripes),
       cmocka_unit_test(jbig2_region_may_have_any_length),
       cmocka_unit_test(jbig2_may_refer_to_many_segments),
+      cmocka_unit_test(jbig2_page_without_regions_is_blank),
       cmocka_unit_test(jpx_is_parsed_to_its_end),
       cmocka_unit_test(missing_tile_part_is_detected),
+      cmocka_unit_test(tile_parts_may_be_one_more_than_specified),
       cmocka_unit_test(jpx_sizes_are_checked),
       cmocka_unit_test(jpx_loses_its_metadata),
   };

@@ -143,6 +143,14 @@ static const struct {
      "TokenKeyFile must be the absolute path of a file"},
     {OPEN "TokenFile ./t\n", 2,
      "TokenFile must be the absolute path of a file"},
+    {OPEN "CAFile System\n", 2, "CAFile 'System' must be an absolute path"},
+    {OPEN "StorageCAFile ca.pem\n", 2,
+     "StorageCAFile 'ca.pem' must be an absolute path"},
+    {OPEN "ProxyPasswordFile ann:secret\n", 2,
+     "ProxyPasswordFile must be the absolute path of a file; the secret "
+     "itself does not belong here"},
+    {OPEN URL KEY "ProxyPasswordFile /nowhere/p\n" CLOSE, 5,
+     "<Service default> needs Proxy, for its ProxyPasswordFile"},
     {OPEN "CAFile ca.pem\n", 2, "CAFile 'ca.pem' must be an absolute path"},
     {OPEN "SeparatorPage p.pdf\n", 2, "must be an absolute path"},
     {OPEN "TokenCommand mint -a\n", 2, "absolute path of a program"},
@@ -173,7 +181,7 @@ static const struct {
     {OPEN "BaseURL http://localhost.example\n", 2, "must begin with https://"},
     {OPEN "Proxy host:3128\n", 2, "Proxy must look like http://host:port"},
     {OPEN "Proxy http://ho%73t:3128\n", 2, "Proxy must look like"},
-    {OPEN "Proxy http://u:p@host:3128\n", 2, "without user name and password"},
+    {OPEN "Proxy http://u:p@host:3128\n", 2, "belong in a ProxyPasswordFile"},
     {OPEN "StorageHost https://s.example\n", 2, "StorageHost is the name of"},
     {OPEN "StorageHost s.example:443\n", 2, "without https://, port, or path"},
     {OPEN "StorageHost s.example/b\n", 2, "such as storage.example.com"},
@@ -287,7 +295,6 @@ static const struct {
     {OPEN "BaseURL https://host; \n", 2, "must look like https://host"},
     {OPEN "BaseURL https://ho st\n", 2, "or blanks"},
     {OPEN "BaseURL file:///etc/passwd\n", 2, "must look like https://host"},
-    {OPEN "TokenFile /tmp\n", 2, "TokenFile '/tmp' is not a file"},
 };
 
 static void invalid_lines_are_rejected_with_their_number(void **state)
@@ -764,40 +771,56 @@ static void configuration_of_another_user_is_rejected(void **state)
   assert_int_equal(unlink(path), 0);
 }
 
-static void key_that_others_can_write_is_rejected(void **state)
+/* `text` is valid, with this warning in line `line`; "": none. */
+static void check_warning(const char *text, int line, const char *fragment)
+{
+  struct dx_config_notes notes = {.mistake_count = 0};
+  char numbers[64], want[16] = "";
+
+  assert_int_equal(check_all(text, &notes), 0);
+  numbers_of(&notes.warnings, numbers, sizeof(numbers));
+  if (fragment[0] != '\0')
+    (void)snprintf(want, sizeof(want), "%d ", line);
+  assert_string_equal(numbers, want);
+  assert_non_null(strstr(dx_buf_text(&notes.warnings), fragment));
+  dx_config_notes_release(&notes);
+}
+
+/* Only its section is affected. */
+static void key_that_others_can_write_is_a_warning(void **state)
 {
   char text[512];
 
   (void)state;
-  (void)snprintf(text, sizeof(text), OPEN URL "TokenKeyFile %s\n" CLOSE,
+  (void)snprintf(text, sizeof(text),
+                 "SpoolDir %s\n" OPEN URL "TokenKeyFile %s\n" CLOSE, dir,
                  key_path);
   write_file(key_path, "x", 1, 0620);
-  check_refused(text, 3, "other users may write");
+  check_warning(text, 4, "other users may write");
 }
 
 /* Its group may read it where the programs run as the user who starts them. */
-static void key_that_others_can_read_is_rejected(void **state)
+static void key_that_others_can_read_is_a_warning(void **state)
 {
   static const char *const names[] = {"TokenKeyFile", "TokenFile"};
-  struct dx_config *config;
   char text[512];
   size_t i;
 
   (void)state;
   for (i = 0; i < 2; i++) {
-    (void)snprintf(text, sizeof(text), OPEN URL "Token %s\n%s %s\n" CLOSE,
+    (void)snprintf(text, sizeof(text),
+                   "SpoolDir %s\n" OPEN URL "Token %s\n%s %s\n" CLOSE, dir,
                    i == 0 ? "key" : "file", names[i], key_path);
     write_file(key_path, "x", 1, 0604);
-    check_refused(
-        text, 4, dx_user() == NULL ? "all users may read" : "users other than");
-    check_refused(text, 4, key_path);
+    check_warning(
+        text, 5, dx_user() == NULL ? "all users may read" : "users other than");
+    check_warning(text, 5, key_path);
     write_file(key_path, "x", 1, 0640);
     if (dx_user() != NULL) {
-      check_refused(text, 4, "users other than");
+      check_warning(text, 5, "users other than");
       write_file(key_path, "x", 1, 0600);
     }
-    config = loaded(text);
-    dx_config_free(&config);
+    check_warning(text, 5, "");
   }
 }
 
@@ -877,7 +900,9 @@ static void smallest_configuration_gets_the_defaults(void **state)
   assert_null(s->token_file);
   assert_null(s->token_command);
   assert_null(s->ca_file);
+  assert_null(s->storage_ca_file);
   assert_null(s->proxy);
+  assert_null(s->proxy_password_file);
   assert_true(s->api_rate > 7.99 && s->api_rate < 8.01);
   assert_int_equal(s->completion, DX_COMPLETION_AUTO);
   assert_null(s->separator_page);
@@ -908,7 +933,9 @@ static void smallest_configuration_gets_the_defaults(void **state)
   "  TokenClaim aud \\#a#b \\# c\n"              \
   "  TokenLifetime 3600s\n"                      \
   "  CAFile /nowhere/ca.pem\n"                   \
+  "  StorageCAFile system\n"                     \
   "  Proxy http://proxy:3128\n"                  \
+  "  ProxyPasswordFile /nowhere/proxy\n"         \
   "  StorageHost Bucket_1.S3.example.com\n"      \
   "  StorageHost [2001:DB8::2]\n"                \
   "  APIRate 1.2345678\n"                        \
@@ -934,6 +961,35 @@ static void smallest_configuration_gets_the_defaults(void **state)
   "  TokenFile /nowhere/token\n"                 \
   "</Service>\n"
 
+static void assert_same_text(const char *a, const char *b)
+{
+  assert_int_equal(a == NULL, b == NULL);
+  if (a != NULL)
+    assert_string_equal(a, b);
+}
+
+static void storage_has_its_own_cas_or_those_of_the_service(void **state)
+{
+  static const struct {
+    const char *of_both, *of_storage, *api, *storage;
+  } rows[] = {
+      {NULL, NULL, NULL, NULL},     {"system", NULL, NULL, NULL},
+      {"/a", NULL, "/a", "/a"},     {"/a", "/b", "/a", "/b"},
+      {"/a", "system", "/a", NULL}, {"system", "/b", NULL, "/b"},
+      {NULL, "/b", NULL, "/b"},
+  };
+  size_t i;
+
+  (void)state;
+  for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    const struct dx_service s = {.ca_file = rows[i].of_both,
+                                 .storage_ca_file = rows[i].of_storage};
+
+    assert_same_text(dx_ca_file(&s, false), rows[i].api);
+    assert_same_text(dx_ca_file(&s, true), rows[i].storage);
+  }
+}
+
 static void every_directive_reaches_its_field(void **state)
 {
   struct dx_config *config = loaded(EVERYTHING);
@@ -954,7 +1010,9 @@ static void every_directive_reaches_its_field(void **state)
   assert_string_equal(s->claims.items[0].value, "clinic  7");
   assert_int_equal(s->token_lifetime_ms, 3600000);
   assert_string_equal(s->ca_file, "/nowhere/ca.pem");
+  assert_string_equal(s->storage_ca_file, "system");
   assert_string_equal(s->proxy, "http://proxy:3128");
+  assert_string_equal(s->proxy_password_file, "/nowhere/proxy");
   assert_int_equal(s->storage_hosts.count, 2);
   assert_string_equal(s->storage_hosts.items[0].name,
                       "bucket_1.s3.example.com");
@@ -1155,13 +1213,6 @@ static void cut_comments(char *text)
   *to = '\0';
 }
 
-static void assert_same_text(const char *a, const char *b)
-{
-  assert_int_equal(a == NULL, b == NULL);
-  if (a != NULL)
-    assert_string_equal(a, b);
-}
-
 static void assert_same_service(const struct dx_service *a,
                                 const struct dx_service *b)
 {
@@ -1184,7 +1235,9 @@ static void assert_same_service(const struct dx_service *a,
   assert_same_text(a->token_file, b->token_file);
   assert_same_text(a->token_command, b->token_command);
   assert_same_text(a->ca_file, b->ca_file);
+  assert_same_text(a->storage_ca_file, b->storage_ca_file);
   assert_same_text(a->proxy, b->proxy);
+  assert_same_text(a->proxy_password_file, b->proxy_password_file);
   assert_int_equal(a->storage_hosts.count, b->storage_hosts.count);
   for (i = 0; i < a->storage_hosts.count; i++)
     assert_string_equal(a->storage_hosts.items[i].name,
@@ -1303,11 +1356,12 @@ int main(void)
       cmocka_unit_test(configuration_may_be_world_readable),
       cmocka_unit_test(configuration_that_others_can_write_is_rejected),
       cmocka_unit_test(configuration_of_another_user_is_rejected),
-      cmocka_unit_test(key_that_others_can_write_is_rejected),
-      cmocka_unit_test(key_that_others_can_read_is_rejected),
+      cmocka_unit_test(key_that_others_can_write_is_a_warning),
+      cmocka_unit_test(key_that_others_can_read_is_a_warning),
       cmocka_unit_test(path_that_is_not_a_file_is_rejected),
       cmocka_unit_test(path_follows_cups_serverroot),
       cmocka_unit_test(smallest_configuration_gets_the_defaults),
+      cmocka_unit_test(storage_has_its_own_cas_or_those_of_the_service),
       cmocka_unit_test(every_directive_reaches_its_field),
       cmocka_unit_test(protected_paths_require_a_drop_in),
       cmocka_unit_test(existing_drop_in_is_sufficient),

@@ -1,12 +1,11 @@
 /*
- * test_control.c - the server of the control socket with its clients, and
- * starting docextractd on demand: with "--on-demand", this program is one.
+ * test_control.c - the server of the control socket with its clients, and those
+ * that find none.
  */
 #include "tests/unit/temp_dir.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <libgen.h>
 #include <poll.h>
 #include <stdio.h>
 #include <sys/pidfd.h>
@@ -20,7 +19,7 @@
 #include "daemon/control.h"
 #include "lib/base/clock.h"
 #include "lib/base/policy.h"
-#include "lib/control/start.h"
+#include "lib/control/connect.h"
 #include "lib/spool/spool.h"
 
 #define CROWD 1000
@@ -96,7 +95,7 @@ static struct control *serve(void)
   struct control *control;
 
   memset(&seen, 0, sizeof(seen));
-  control = control_new(&spool, DX_STARTED_HAND, &ops, &err);
+  control = control_new(&spool, &ops, &err);
   assert_non_null(control);
   return control;
 }
@@ -132,7 +131,7 @@ static int dial_and_hear(struct control *control)
 
   assert_true(fd >= 0);
   control_turn(control);
-  assert_non_null(strstr(heard(fd), "docextractd 1 "));
+  assert_non_null(strstr(heard(fd), "docextractd 2 "));
   return fd;
 }
 
@@ -160,7 +159,7 @@ static void client_is_greeted_and_its_lines_are_received(void **state)
 
   (void)state;
   control_turn(control);
-  (void)snprintf(greeting, sizeof(greeting), "docextractd %d %s hand\n",
+  (void)snprintf(greeting, sizeof(greeting), "docextractd %d %s\n",
                  DX_CHANNEL_VERSION, PACKAGE_VERSION);
   assert_string_equal(heard(fd), greeting);
   assert_int_equal(control_clients(control), 1);
@@ -174,6 +173,27 @@ static void client_is_greeted_and_its_lines_are_received(void **state)
   control_turn(control);
   assert_int_equal(control_clients(control), 0);
   assert_int_equal(seen.closed, 1);
+  control_free(&control);
+}
+
+/* Even if a child process that has just been started still has its connection.
+ * Its memory is freed. */
+static void client_that_is_gone_causes_no_event(void **state)
+{
+  struct control *control = serve();
+  struct pollfd events = {.fd = control_fd(control), .events = POLLIN};
+  int fd = dial_and_hear(control), kept;
+
+  (void)state;
+  say(control, fd, "leave\n", 6);
+  kept = dup(seen.last->channel.fd);
+  assert_true(kept >= 0);
+  (void)close(fd);
+  control_turn(control);
+  assert_int_equal(seen.closed, 1);
+  assert_int_equal(poll(&events, 1, 0), 0);
+  control_turn(control);
+  (void)close(kept);
   control_free(&control);
 }
 
@@ -417,7 +437,7 @@ static void thousand_clients_are_served(void **state)
   assert_int_equal(seen.messages, CROWD);
   assert_int_equal(control_clients(control), CROWD);
   for (i = 0; i < CROWD; i++) {
-    assert_non_null(strstr(heard(fds[i]), "docextractd 1 "));
+    assert_non_null(strstr(heard(fds[i]), "docextractd 2 "));
     (void)close(fds[i]);
   }
   for (i = 0; i < CROWD && control_clients(control) > 0; i++)
@@ -604,7 +624,7 @@ static void socket_of_a_killed_server_is_replaced(void **state)
 
   (void)state;
   if (child == 0)
-    _exit(control_new(&spool, DX_STARTED_HAND, &ops, &err) == NULL);
+    _exit(control_new(&spool, &ops, &err) == NULL);
   assert_int_equal(waitpid(child, &status, 0), child);
   assert_int_equal(status, 0);
   assert_int_equal(faccessat(spool.dirfd, DX_CHANNEL_NAME, F_OK, 0), 0);
@@ -643,7 +663,7 @@ static int take_turns(void)
 
   for (i = 0; i < 200; i++) {
     int held = lock(spool.dirfd), fd;
-    struct control *control = control_new(&spool, DX_STARTED_HAND, &ops, &err);
+    struct control *control = control_new(&spool, &ops, &err);
     ssize_t n;
 
     if (held < 0 || control == NULL)
@@ -701,18 +721,18 @@ static void client_of_an_exiting_server_is_served_by_the_next(void **state)
     if (dx_docextractd_connect(&config, &channel, &err) != DX_OK ||
         dx_channel_send(&channel, &err, "seen") != DX_OK)
       _exit(1);
-    _exit(dx_channel_await(&channel, 20000, &message, &err) != DX_OK ||
+    _exit(dx_channel_await(&channel, UNIT_WAIT_MS, &message, &err) != DX_OK ||
           message.verb != DX_VERB_DONE);
   }
   wanted[0] = (struct pollfd){.fd = control_fd(control), .events = POLLIN};
-  assert_int_equal(poll(wanted, 1, 20000), 1);
+  assert_int_equal(poll(wanted, 1, UNIT_WAIT_MS), 1);
   control_free(&control);
   control = serve();
   seen.closes = true;
   wanted[0] = (struct pollfd){.fd = control_fd(control), .events = POLLIN};
   wanted[1] = (struct pollfd){.fd = pidfd_open(child, 0), .events = POLLIN};
   while (waitpid(child, &status, WNOHANG) == 0) {
-    assert_true(poll(wanted, 2, 20000) > 0);
+    assert_true(poll(wanted, 2, UNIT_WAIT_MS) > 0);
     control_turn(control);
   }
   (void)close(wanted[1].fd);
@@ -722,225 +742,39 @@ static void client_of_an_exiting_server_is_served_by_the_next(void **state)
   control_free(&control);
 }
 
-/* ---- on demand ---- */
+/* ---- without a response ---- */
 
-#define LONELY_MS 20000
-
-static size_t inherited; /* descriptors above stderr, when it started */
-static bool is_asked_to_end;
-
-static void describe(struct client *client)
+static enum dx_code connect_to_it(struct dx_err *ret_err)
 {
-  const char *server = getenv("CUPS_SERVER");
-  char *cwd = getcwd(NULL, 0);
-  size_t variables = 0;
-  char **next = environ;
-
-  for (; *next != NULL; next++)
-    variables++;
-  control_send(client,
-               "done variables %zu CUPS_SERVER %s inherited %zu cwd %s "
-               "session %d",
-               variables, server != NULL ? server : "-", inherited, cwd,
-               (int)getsid(0));
-  free(cwd);
-}
-
-static void demand_message(void *ctx, struct client *client,
-                           const struct dx_message *message)
-{
-  (void)ctx;
-  if (message->verb == DX_VERB_YIELD)
-    is_asked_to_end = true;
-  else
-    describe(client);
-}
-
-/* This program as docextractd; the configuration is in the spool. */
-static int be_docextractd(const char *config_path)
-{
-  const struct control_ops demand = {.message = demand_message,
-                                     .closed = note_closed};
-  char *path = strdup(config_path);
-  struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
-  struct control *control;
-  struct pollfd wanted;
-  int64_t alone_ms;
-  int held;
-
-  inherited = count_entries(AT_FDCWD, "/proc/self/fd") - 4; /* and its own */
-  spool.dirfd = dx_fs_open_dir(AT_FDCWD, dirname(path), &err);
-  free(path);
-  if (unlinkat(spool.dirfd, "fails", 0) == 0)
-    return 1;
-  held = openat(spool.dirfd, "docextractd.lock", O_RDWR | O_CREAT | O_CLOEXEC,
-                0600);
-  if (held < 0 || fcntl(held, F_SETLK, &whole) < 0)
-    return 1; /* another one runs */
-  control = control_new(&spool, DX_STARTED_DEMAND, &demand, &err);
-  if (control == NULL)
-    return 1;
-  wanted = (struct pollfd){.fd = control_fd(control), .events = POLLIN};
-  alone_ms = dx_monotonic_ms();
-  /* One that was started late may have no client at all. */
-  while (!is_asked_to_end && dx_monotonic_ms() - alone_ms < LONELY_MS) {
-    (void)poll(&wanted, 1, LONELY_MS);
-    control_turn(control);
-    if (control_clients(control) > 0)
-      alone_ms = dx_monotonic_ms();
-  }
-  control_free(&control);
-  return 0;
-}
-
-static struct dx_config demanded(char config_path[TEMP_DIR_BYTES + 16])
-{
-  char self[4096];
-  ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
-
-  dx_clock_use(NULL);
-  assert_true(n > 0);
-  self[n] = '\0';
-  (void)setenv("DX_DOCEXTRACTD", self, 1);
-  (void)snprintf(config_path, TEMP_DIR_BYTES + 16, "%s/conf", dir);
-  assert_int_equal(dx_fs_write(spool.dirfd, "conf", "", 0, 0600, false, &err),
-                   DX_OK);
-  return (struct dx_config){.path = config_path, .spool_dir = dir};
-}
-
-/* Ends it, and waits until it has ended: then its lock is free. */
-static void end_demanded(struct dx_channel *channel)
-{
-  struct dx_message message;
-
-  assert_int_equal(dx_channel_send(channel, &err, "yield"), DX_OK);
-  assert_int_equal(dx_channel_await(channel, 20000, &message, &err), DX_E_NET);
-  dx_channel_close(channel);
-  (void)close(lock(spool.dirfd));
-}
-
-static void docextractd_inherits_nothing_from_its_starter(void **state)
-{
-  char config_path[TEMP_DIR_BYTES + 16], expected[256];
-  struct dx_config config = demanded(config_path);
+  const struct dx_config config = {.spool_dir = dir};
   struct dx_channel channel;
-  struct dx_message message;
-  int spare[2];
-
-  (void)state;
-  if (dx_docextractd_is_unit(""))
-    leave_out("remove docextractd.service");
-  assert_int_equal(pipe(spare), 0); /* not O_CLOEXEC */
-  (void)setenv("CUPS_SERVER", "/run/cups.sock", 1);
-  if (geteuid() == 0) /* not of a root who may have come by sudo */
-    (void)unsetenv("CUPS_SERVER");
-  assert_int_equal(dx_docextractd_connect(&config, &channel, &err), DX_OK);
-  assert_int_equal(channel.started, DX_STARTED_DEMAND);
-  assert_int_equal(dx_channel_send(&channel, &err, "seen"), DX_OK);
-  assert_int_equal(dx_channel_await(&channel, 20000, &message, &err), DX_OK);
-  (void)snprintf(expected, sizeof(expected),
-                 "variables %d CUPS_SERVER %s inherited 0 cwd / session ",
-                 geteuid() == 0 ? 1 : 2,
-                 geteuid() == 0 ? "-" : "/run/cups.sock");
-  assert_memory_equal(message.text, expected, strlen(expected));
-  assert_int_not_equal(atoi(message.text + strlen(expected)), getsid(0));
-  end_demanded(&channel);
-  (void)close(spare[0]);
-  (void)close(spare[1]);
-}
-
-/* All at once, and each is served by the same one. */
-static void concurrent_clients_start_one_docextractd(void **state)
-{
-  char config_path[TEMP_DIR_BYTES + 16];
-  struct dx_config config = demanded(config_path);
-  struct dx_channel channel;
-  int results[2], i, status;
-  pid_t pid, served;
-
-  (void)state;
-  if (dx_docextractd_is_unit(""))
-    leave_out("remove docextractd.service");
-  assert_int_equal(pipe(results), 0);
-  for (i = 0; i < 8; i++)
-    if (fork() == 0) {
-      if (dx_docextractd_connect(&config, &channel, &err) != DX_OK)
-        _exit(1);
-      pid = server_of(channel.fd);
-      _exit(write(results[1], &pid, sizeof(pid)) != sizeof(pid));
-    }
-  for (i = 0; i < 8; i++) {
-    assert_true(wait(&status) > 0);
-    assert_int_equal(status, 0);
-  }
-  assert_int_equal(read(results[0], &served, sizeof(pid)), sizeof(pid));
-  for (i = 1; i < 8; i++) {
-    assert_int_equal(read(results[0], &pid, sizeof(pid)), sizeof(pid));
-    assert_int_equal(pid, served);
-  }
-  assert_int_equal(dx_docextractd_connect(&config, &channel, &err), DX_OK);
-  end_demanded(&channel);
-  (void)close(results[0]);
-  (void)close(results[1]);
-}
-
-static enum dx_code start_on_demand(const struct dx_config *config,
-                                    struct dx_err *ret_err)
-{
-  struct dx_channel channel;
-  enum dx_code code = dx_docextractd_connect(config, &channel, ret_err);
+  enum dx_code code = dx_docextractd_connect(&config, &channel, ret_err);
 
   dx_channel_close(&channel);
   return code;
 }
 
-static void failed_start_is_reported(void **state)
+static void missing_docextractd_is_reported_at_once(void **state)
 {
-  char config_path[TEMP_DIR_BYTES + 16];
-  struct dx_config config = demanded(config_path);
-
-  (void)state;
-  if (dx_docextractd_is_unit(""))
-    leave_out("remove docextractd.service");
-  (void)setenv("DX_DOCEXTRACTD", "/nonexistent/docextractd", 1);
-  assert_int_equal(start_on_demand(&config, &err), DX_E_NOT_FOUND);
-  assert_non_null(strstr(err.text, "/nonexistent/docextractd"));
-}
-
-/* It may have found the lock of a process that was about to exit. */
-static void docextractd_that_exits_is_started_again(void **state)
-{
-  char config_path[TEMP_DIR_BYTES + 16];
-  struct dx_config config = demanded(config_path);
-  struct dx_channel channel;
-
-  (void)state;
-  if (dx_docextractd_is_unit(""))
-    leave_out("remove docextractd.service");
-  assert_int_equal(
-      dx_fs_write(spool.dirfd, "fails", "", 0, 0600, DX_PUBLISH_NEW, &err),
-      DX_OK);
-  assert_int_equal(dx_docextractd_connect(&config, &channel, &err), DX_OK);
-  assert_int_equal(faccessat(spool.dirfd, "fails", F_OK, 0), -1);
-  end_demanded(&channel);
+  (void)state; /* the time stands still: a wait would have no end */
+  assert_int_equal(connect_to_it(&err), DX_E_CONFIG);
+  assert_string_equal(err.text, dx_docextractd_is_missing(""));
 }
 
 static int64_t hasty_ms(void)
 {
-  return now_ms += DX_START_MS / 4;
+  return now_ms += 1000;
 }
 
-/* One that begins or ends: a second one could do nothing. */
-static void docextractd_is_not_started_while_the_lock_is_held(void **state)
+/* It starts, exits, or hangs: starting another one would not help. */
+static void docextractd_that_only_holds_the_lock_does_not_respond(void **state)
 {
   static const struct dx_clock clock = {hasty_ms, hasty_ms};
-  char config_path[TEMP_DIR_BYTES + 16], byte;
-  struct dx_config config = demanded(config_path);
   int held[2], end[2];
+  char byte;
   pid_t child;
 
   (void)state;
-  (void)setenv("DX_DOCEXTRACTD", "/nonexistent/docextractd", 1);
   assert_int_equal(pipe(held), 0);
   assert_int_equal(pipe(end), 0);
   child = fork();
@@ -952,28 +786,11 @@ static void docextractd_is_not_started_while_the_lock_is_held(void **state)
   (void)close(held[1]);
   assert_int_equal(read(held[0], &byte, 1), 1);
   dx_clock_use(&clock);
-  assert_int_equal(start_on_demand(&config, &err), DX_E_BUSY);
-  dx_clock_use(NULL);
+  assert_int_equal(connect_to_it(&err), DX_E_BUSY);
   (void)close(end[1]);
   assert_int_equal(waitpid(child, NULL, 0), child);
   (void)close(end[0]);
   (void)close(held[0]);
-}
-
-static void only_the_owner_starts_docextractd(void **state)
-{
-  char config_path[TEMP_DIR_BYTES + 16];
-  struct dx_config config = demanded(config_path);
-
-  (void)state;
-  if (geteuid() != 0)
-    leave_out("as root");
-  if (dx_docextractd_is_unit(""))
-    leave_out("remove docextractd.service");
-  assert_int_equal(fchown(spool.dirfd, 54321, 54321), 0);
-  assert_int_equal(start_on_demand(&config, &err), DX_E_ACCESS);
-  assert_non_null(strstr(err.text, "'user 54321'"));
-  assert_int_equal(fchown(spool.dirfd, 0, 0), 0);
 }
 
 static void unit_counts_only_if_systemd_runs(void **state)
@@ -992,21 +809,23 @@ static void unit_counts_only_if_systemd_runs(void **state)
                             "lib/systemd/system/docextractd.service"),
                    0);
   assert_false(dx_docextractd_is_unit(dir));
+  assert_null(strstr(dx_docextractd_is_missing(dir), "systemctl"));
   for (; i < 6; i++)
     assert_int_equal(mkdirat(spool.dirfd, dirs[i], 0700), 0);
   assert_true(dx_docextractd_is_unit(dir));
+  assert_non_null(strstr(dx_docextractd_is_missing(dir), "systemctl start"));
   assert_int_equal(
       unlinkat(spool.dirfd, "lib/systemd/system/docextractd.service", 0), 0);
   assert_false(dx_docextractd_is_unit(dir));
 }
 
-/* Of its own: a docextractd that was started late may still hold a lock. */
 #define IN_A_SPOOL(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
 
-int main(int argc, char **argv)
+int main(void)
 {
   const struct CMUnitTest tests[] = {
       IN_A_SPOOL(client_is_greeted_and_its_lines_are_received),
+      IN_A_SPOOL(client_that_is_gone_causes_no_event),
       IN_A_SPOOL(line_may_arrive_in_parts),
       IN_A_SPOOL(truncated_line_is_ignored),
       IN_A_SPOOL(hostile_line_closes_the_connection),
@@ -1027,17 +846,10 @@ int main(int argc, char **argv)
       IN_A_SPOOL(socket_of_a_killed_server_is_replaced),
       IN_A_SPOOL(servers_do_not_replace_each_others_socket),
       IN_A_SPOOL(client_of_an_exiting_server_is_served_by_the_next),
-      IN_A_SPOOL(docextractd_inherits_nothing_from_its_starter),
-      IN_A_SPOOL(concurrent_clients_start_one_docextractd),
-      IN_A_SPOOL(failed_start_is_reported),
-      IN_A_SPOOL(docextractd_that_exits_is_started_again),
-      IN_A_SPOOL(docextractd_is_not_started_while_the_lock_is_held),
-      IN_A_SPOOL(only_the_owner_starts_docextractd),
+      IN_A_SPOOL(missing_docextractd_is_reported_at_once),
+      IN_A_SPOOL(docextractd_that_only_holds_the_lock_does_not_respond),
       IN_A_SPOOL(unit_counts_only_if_systemd_runs),
   };
 
-  if (argc == 4 && strcmp(argv[1], "--on-demand") == 0 &&
-      strcmp(argv[2], "-c") == 0)
-    return be_docextractd(argv[3]);
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -148,7 +148,7 @@ static void host_name_does_not_escape_the_directory(void **state)
   static char huge[2000];
   const char *const hosts[] = {"../dx-rate-x", "/tmp/dx-rate-y", "::1", "..",
                                huge};
-  const struct dx_pause pause = {now_ms, 5000};
+  const struct dx_pause pause = {now_ms, 1};
   size_t i;
 
   (void)state;
@@ -158,14 +158,14 @@ static void host_name_does_not_escape_the_directory(void **state)
 
     dx_pause_write(dirfd_, hosts[i], 443, &pause);
     dx_pause_read(dirfd_, hosts[i], 443, &read);
-    assert_int_equal(read.down_ms, 5000);
+    assert_int_equal(read.is_down, 1);
     assert_int_equal(count_entries(dirfd_, "."), i + 1);
   }
 }
 
 static void planted_link_is_not_followed(void **state)
 {
-  const struct dx_pause pause = {now_ms, 5000};
+  const struct dx_pause pause = {now_ms, 1};
   struct dx_buf text = {0};
   size_t i;
 

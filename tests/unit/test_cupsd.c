@@ -33,7 +33,7 @@ struct dx_http_call {
   bool is_open;
   int op;
   char url[128], unix_socket[64], uri[256], user[64];
-  int from; /* first-job-id */
+  int index, limit; /* of a list */
   int64_t timeout_ms;
   dx_http_done *done;
   void *ctx;
@@ -44,6 +44,11 @@ static struct fake {
   size_t count;
 } fake;
 
+static int number_in(ipp_t *ipp, const char *name)
+{
+  return ippGetInteger(ippFindAttribute(ipp, name, IPP_TAG_INTEGER), 0);
+}
+
 enum dx_code __wrap_dx_http_start(struct dx_http *http,
                                   const struct dx_http_request *request,
                                   struct dx_http_call **ret_call,
@@ -51,7 +56,6 @@ enum dx_code __wrap_dx_http_start(struct dx_http *http,
 {
   struct dx_http_call *call = &fake.calls[fake.count++];
   ipp_t *ipp = ipp_read(request->body, request->body_len);
-  ipp_attribute_t *from;
   const char *uri;
 
   (void)http;
@@ -60,17 +64,16 @@ enum dx_code __wrap_dx_http_start(struct dx_http *http,
   assert_non_null(ipp);
   assert_string_equal(request->method, "POST");
   assert_string_equal(request->content_type, "application/ipp");
-  from = ippFindAttribute(ipp, "first-job-id", IPP_TAG_INTEGER);
   uri = ipp_text(ipp, "job-uri");
   if (uri[0] == '\0')
     uri = ipp_text(ipp, "printer-uri");
-  *call =
-      (struct dx_http_call){.is_open = true,
-                            .op = ippGetOperation(ipp),
-                            .from = from != NULL ? ippGetInteger(from, 0) : 0,
-                            .timeout_ms = request->timeout_ms,
-                            .done = request->done,
-                            .ctx = request->ctx};
+  *call = (struct dx_http_call){.is_open = true,
+                                .op = ippGetOperation(ipp),
+                                .index = number_in(ipp, "first-index"),
+                                .limit = number_in(ipp, "limit"),
+                                .timeout_ms = request->timeout_ms,
+                                .done = request->done,
+                                .ctx = request->ctx};
   (void)snprintf(call->url, sizeof(call->url), "%s", request->url);
   (void)snprintf(call->unix_socket, sizeof(call->unix_socket), "%s",
                  request->unix_socket != NULL ? request->unix_socket : "");
@@ -130,9 +133,23 @@ static void respond(int op, ipp_t *ipp)
   end_call(open_call(op), DX_OK, 200, ipp);
 }
 
+/* cupsd sends more than a response may have. */
+static void respond_too_much(int op)
+{
+  end_call(open_call(op), DX_E_RESPONSE, 200, NULL);
+}
+
 #define JOB IPP_OP_GET_JOB_ATTRIBUTES
 #define QUEUE IPP_OP_GET_PRINTER_ATTRIBUTES
 #define LIST IPP_OP_GET_JOBS
+
+/* A list of one page, and the one behind it, which begins with its last job. */
+static void respond_list(const struct ipp_listed *jobs, size_t count)
+{
+  respond(LIST, ipp_jobs(jobs, count));
+  if (count > 0)
+    respond(LIST, ipp_jobs(&jobs[count - 1], 1));
+}
 
 /* ---- memory ---- */
 
@@ -241,7 +258,7 @@ static ipp_t *job_at(const char *queue, int state)
   return ipp_job("urn:1", CREATED, state, uri, NULL);
 }
 
-static const struct ipp_listed listed_17 = {17, NULL, 0, false};
+static const struct ipp_listed listed_17 = {17, IPP_JSTATE_PENDING};
 
 /* ---- answers ---- */
 
@@ -359,7 +376,7 @@ pending_job_of_another_queue_that_is_not_listed_is_over(void **state)
 {
   (void)state;
   ask_at_another_queue();
-  respond(LIST, ipp_jobs(NULL, 0));
+  respond_list(NULL, 0);
   expect(DX_ANSWER_OVER);
 }
 
@@ -398,11 +415,11 @@ static void ask_pending(void)
 
 static void unlisted_pending_job_is_over(void **state)
 {
-  static const struct ipp_listed other = {18, NULL, 0, false};
+  static const struct ipp_listed other = {18, IPP_JSTATE_HELD};
 
   (void)state;
   ask_pending();
-  respond(LIST, ipp_jobs(&other, 1));
+  respond_list(&other, 1);
   expect(DX_ANSWER_OVER);
 }
 
@@ -410,12 +427,12 @@ static void recent_list_proves_that_jobs_are_active(void **state)
 {
   (void)state;
   ask_pending();
-  respond(LIST, ipp_jobs(&listed_17, 1));
+  respond_list(&listed_17, 1);
   expect(DX_ANSWER_ACTIVE);
   now_ms += DX_ASK_AGAIN_MS;
   ask_pending();
   expect(DX_ANSWER_ACTIVE);
-  assert_int_equal(asked(LIST), 1);
+  assert_int_equal(asked(LIST), 2); /* pages */
 }
 
 /* It may have been printed since. */
@@ -423,11 +440,11 @@ static void old_list_does_not_prove_that_a_job_is_over(void **state)
 {
   (void)state;
   ask_pending();
-  respond(LIST, ipp_jobs(NULL, 0));
+  respond_list(NULL, 0);
   expect(DX_ANSWER_OVER);
   now_ms += DX_ASK_AGAIN_MS;
   ask_pending();
-  respond(LIST, ipp_jobs(&listed_17, 1));
+  respond_list(&listed_17, 1);
   expect(DX_ANSWER_ACTIVE);
 }
 
@@ -579,11 +596,11 @@ static void list_is_requested_again_for_later_queries(void **state)
     respond(JOB, job_at("printers/chart", IPP_JSTATE_PENDING));
     respond(QUEUE, ipp_queue("docextract://default"));
   }
-  respond(LIST, ipp_jobs(NULL, 0));
+  respond_list(NULL, 0);
   for (i = 2; i < 7; i++)
     assert_false(
         cupsd_answer(&cupsd, &others[i], &other_questions[i], 0, &answer));
-  respond(LIST, ipp_jobs(NULL, 0));
+  respond_list(NULL, 0);
   for (i = 0; i < 7; i++) {
     assert_true(
         cupsd_answer(&cupsd, &others[i], &other_questions[i], 0, &answer));
@@ -596,7 +613,7 @@ static void list_is_requested_again_for_later_queries(void **state)
  */
 static void list_that_is_requested_again_is_empty_until_it_comes(void **state)
 {
-  static const struct ipp_listed second = {2, NULL, 0, false};
+  static const struct ipp_listed second = {2, IPP_JSTATE_PENDING};
   enum dx_answer answer;
 
   (void)state;
@@ -608,10 +625,10 @@ static void list_that_is_requested_again_is_empty_until_it_comes(void **state)
   assert_false(
       cupsd_answer(&cupsd, &others[0], &other_questions[0], now_ms, &answer));
   respond(JOB, job_at("classes/all", IPP_JSTATE_PENDING));
-  respond(LIST, ipp_jobs(&second, 1)); /* older than the first query */
+  respond_list(&second, 1); /* older than the first query */
   assert_false(
       cupsd_answer(&cupsd, &others[1], &other_questions[1], 0, &answer));
-  respond(LIST, ipp_jobs(&second, 1));
+  respond_list(&second, 1);
   assert_true(
       cupsd_answer(&cupsd, &others[1], &other_questions[1], 0, &answer));
   assert_int_equal(answer, DX_ANSWER_ACTIVE);
@@ -658,72 +675,271 @@ static void canceled_query_is_removed_from_the_queue(void **state)
   assert_int_equal(asked(JOB), 5);
 }
 
-/* ---- the list for the sweep ---- */
-
-static void list_contains_jobs_that_may_run_again(void **state)
+/* However many queries wait: docextractd exits at once. */
+static void nothing_is_asked_after_the_stop(void **state)
 {
-  static const struct ipp_listed first[] = {
-      {1, "urn:1", IPP_JSTATE_COMPLETED, true},
-      {2, "urn:2", IPP_JSTATE_COMPLETED, false},
-      {3, NULL, 0, false}};
-  static const struct ipp_listed second = {501, "urn:501", IPP_JSTATE_HELD,
-                                           false};
+  size_t i, before;
 
   (void)state;
-  assert_int_equal(cupsd_may_rerun(&cupsd, "1", "urn:1"), DX_RERUN_UNKNOWN);
-  respond(LIST, ipp_jobs(first, 3));
-  assert_int_equal(open_call(LIST)->from, 4);
-  respond(LIST, ipp_jobs(&second, 1));
-  respond(LIST, ipp_jobs(NULL, 0));
-  assert_int_equal(cupsd_may_rerun(&cupsd, "1", "urn:1"), DX_RERUN_MAY);
-  assert_int_equal(cupsd_may_rerun(&cupsd, "1", "urn:other"), DX_RERUN_NO);
-  assert_int_equal(cupsd_may_rerun(&cupsd, "2", "urn:2"), DX_RERUN_NO);
-  /* it may be that one */
-  assert_int_equal(cupsd_may_rerun(&cupsd, "3", "urn:3"), DX_RERUN_MAY);
-  assert_int_equal(cupsd_may_rerun(&cupsd, "501", "urn:501"), DX_RERUN_MAY);
-  assert_int_equal(cupsd_may_rerun(&cupsd, "502", "urn:502"), DX_RERUN_NO);
+  ask_for_many(10);
+  before = fake.count;
+  cupsd_stop(&cupsd);
+  for (i = 0; i < 10; i++)
+    cupsd_forget(&other_questions[i]);
+  assert_int_equal(fake.count, before);
+  for (i = 0; i < fake.count; i++)
+    assert_false(fake.calls[i].is_open);
+}
+
+static void job_with_unusual_attributes_is_hidden(void **state)
+{
+  enum dx_answer answer;
+
+  (void)state;
+  ask_for_many(2);
+  respond_too_much(JOB);
+  assert_true(
+      cupsd_answer(&cupsd, &others[0], &other_questions[0], 0, &answer));
+  assert_int_equal(answer, DX_ANSWER_HIDDEN);
+  respond(JOB, job_at("classes/all", IPP_JSTATE_HELD)); /* of the other one */
+  assert_true(
+      cupsd_answer(&cupsd, &others[1], &other_questions[1], 0, &answer));
+  assert_int_equal(answer, DX_ANSWER_HELD);
+}
+
+/* ---- the pages of the list ---- */
+
+#define PAGE_MAX 100
+
+static void respond_page(int from, int count)
+{
+  static struct ipp_listed jobs[2 * PAGE_MAX];
+  int i;
+
+  assert_in_range(count, 0, 2 * PAGE_MAX);
+  for (i = 0; i < count; i++)
+    jobs[i] = (struct ipp_listed){from + i, IPP_JSTATE_HELD};
+  respond(LIST, ipp_jobs(jobs, (size_t)count));
+}
+
+static void expect_page(int index, int limit)
+{
+  assert_int_equal(open_call(LIST)->index, index);
+  assert_int_equal(open_call(LIST)->limit, limit);
+}
+
+static void begin_pages(void)
+{
+  assert_int_equal(cupsd_active(&cupsd, now_ms), CUPSD_LIST_COMES);
+  expect_page(1, PAGE_MAX);
+}
+
+/* Sorted by priority: job 900 is before the others. */
+static void list_is_read_page_by_page(void **state)
+{
+  static const struct ipp_listed first[] = {{900, IPP_JSTATE_HELD},
+                                            {3, IPP_JSTATE_PENDING}};
+  static const struct ipp_listed second[] = {
+      {3, IPP_JSTATE_PENDING}, {8, IPP_JSTATE_PROCESSING}, {5, 0}};
+
+  (void)state;
+  begin_pages();
+  respond(LIST, ipp_jobs(first, 2));
+  expect_page(2, PAGE_MAX + 1);
+  assert_int_equal(cupsd_active(&cupsd, now_ms), CUPSD_LIST_COMES);
+  respond(LIST, ipp_jobs(second, 3));
+  expect_page(4, PAGE_MAX + 1);
+  respond(LIST, ipp_jobs(&second[2], 1));
+  assert_int_equal(cupsd_active(&cupsd, now_ms), CUPSD_LIST_KNOWN);
+  assert_int_equal(cupsd_active_state(&cupsd, 900), IPP_JSTATE_HELD);
+  assert_int_equal(cupsd_active_state(&cupsd, 3), IPP_JSTATE_PENDING);
+  assert_int_equal(cupsd_active_state(&cupsd, 8), IPP_JSTATE_PROCESSING);
+  assert_int_equal(cupsd_active_state(&cupsd, 5), 0);
+  assert_int_equal(cupsd_active_state(&cupsd, 4), CUPSD_NOT_LISTED);
   assert_int_equal(asked(LIST), 3);
 }
 
-static void incomplete_list_is_ignored(void **state)
+/* A job ends between two pages: the next job would be missing. */
+static void list_that_changes_meanwhile_is_read_again(void **state)
 {
-  static const struct ipp_listed first = {1, "urn:1", IPP_JSTATE_HELD, false};
+  int i;
 
   (void)state;
-  (void)cupsd_may_rerun(&cupsd, "1", "urn:1");
-  respond(LIST, ipp_jobs(&first, 1));
+  begin_pages();
+  respond_page(1, 100);
+  respond_page(102, 5);
+  expect_page(1, PAGE_MAX);
+  respond_page(2, 100);
+  respond_page(101, 6);
+  respond_page(106, 1);
+  assert_int_equal(cupsd_active(&cupsd, now_ms), CUPSD_LIST_KNOWN);
+  assert_int_equal(cupsd_active_state(&cupsd, 1), CUPSD_NOT_LISTED);
+  assert_int_equal(cupsd_active_state(&cupsd, 106), IPP_JSTATE_HELD);
+  now_ms++;
+  begin_pages();
+  for (i = 0; i < 3; i++) {
+    respond_page(1, 100);
+    respond_page(0, 0);
+  }
+  assert_int_equal(cupsd_active(&cupsd, now_ms), CUPSD_LIST_FAILED);
+}
+
+static void job_that_is_too_large_for_a_list_is_skipped(void **state)
+{
+  int limit;
+
+  (void)state;
+  begin_pages();
+  for (limit = PAGE_MAX; limit > 1; limit /= 2) {
+    expect_page(1, limit);
+    respond_too_much(LIST);
+  }
+  expect_page(1, 1);
+  respond_page(1, 1);
+  expect_page(1, 2 + 1);
+  respond_too_much(LIST);
+  expect_page(1, 1 + 1);
+  respond_too_much(LIST); /* it is the second one */
+  expect_page(3, 1);
+  respond_page(3, 1);
+  expect_page(3, 2 + 1);
+  respond_page(3, 3);
+  expect_page(5, 4 + 1);
+  respond_page(5, 1);
+  assert_int_equal(cupsd_active(&cupsd, now_ms), CUPSD_LIST_KNOWN);
+  assert_int_equal(cupsd_active_state(&cupsd, 1), IPP_JSTATE_HELD);
+  assert_int_equal(cupsd_active_state(&cupsd, 2), CUPSD_NOT_LISTED);
+  assert_int_equal(cupsd_active_state(&cupsd, 5), IPP_JSTATE_HELD);
+}
+
+/* It is not a list. */
+static void list_of_which_nothing_can_be_read_ends(void **state)
+{
+  int i;
+
+  (void)state;
+  begin_pages();
+  for (i = 0; cupsd_active(&cupsd, now_ms) == CUPSD_LIST_COMES; i++) {
+    fake.count = 0;
+    assert_in_range(i, 0, 2 * PAGE_MAX);
+    fake.calls[0].done(fake.calls[0].ctx,
+                       &(struct dx_http_response){.status = 200, .body = ""});
+  }
+  assert_int_equal(cupsd_active(&cupsd, now_ms), CUPSD_LIST_FAILED);
+}
+
+static void page_that_cannot_be_read_is_like_one_that_is_too_large(void **state)
+{
+  (void)state;
+  begin_pages();
+  end_call(open_call(LIST), DX_OK, 200, NULL);
+  expect_page(1, PAGE_MAX / 2);
+  respond_page(1, 0);
+  assert_int_equal(cupsd_active(&cupsd, now_ms), CUPSD_LIST_KNOWN);
+}
+
+static void list_with_a_gap_does_not_prove_that_a_job_is_over(void **state)
+{
+  int limit;
+
+  (void)state;
+  ask_pending();
+  for (limit = PAGE_MAX; limit >= 1; limit /= 2)
+    respond_too_much(LIST);
+  respond_page(1, 0);
+  expect(DX_ANSWER_ACTIVE);
+}
+
+static void list_that_fails_is_ignored(void **state)
+{
+  (void)state;
+  begin_pages();
+  respond_page(1, 100);
   end_call(open_call(LIST), DX_E_NET, 0, NULL);
-  assert_int_equal(cupsd_may_rerun(&cupsd, "1", "urn:1"), DX_RERUN_UNKNOWN);
-  assert_int_equal(asked(LIST), 2); /* a second after the last one, at least */
-}
-
-/* Neither is one that memory has no room for; the next one is requested. */
-static void list_that_does_not_fit_is_ignored(void **state)
-{
-  static const struct ipp_listed first = {1, "urn:1", IPP_JSTATE_HELD, false};
-
-  (void)state;
-  (void)cupsd_may_rerun(&cupsd, "2", "urn:2");
+  assert_int_equal(cupsd_active(&cupsd, now_ms), CUPSD_LIST_FAILED);
+  now_ms++;
+  begin_pages();
+  respond(LIST, ipp_status(IPP_STATUS_ERROR_NOT_AUTHORIZED));
+  assert_int_equal(cupsd_active(&cupsd, now_ms), CUPSD_LIST_FAILED);
+  now_ms++;
+  begin_pages();
   has_no_memory = true;
-  respond(LIST, ipp_jobs(&first, 1));
+  respond_page(1, 100);
   has_no_memory = false;
-  respond(LIST, ipp_jobs(NULL, 0));
-  assert_int_equal(cupsd_may_rerun(&cupsd, "2", "urn:2"), DX_RERUN_UNKNOWN);
-  now_ms += DX_ASK_AGAIN_MS;
-  (void)cupsd_may_rerun(&cupsd, "2", "urn:2");
-  respond(LIST, ipp_jobs(NULL, 0));
-  assert_int_equal(cupsd_may_rerun(&cupsd, "2", "urn:2"), DX_RERUN_NO);
+  assert_int_equal(cupsd_active(&cupsd, now_ms), CUPSD_LIST_FAILED);
 }
 
-static void list_expires(void **state)
+/* ---- the question of the sweep ---- */
+
+static enum dx_rerun rerun_of(const struct dx_job *it)
+{
+  return cupsd_may_rerun(&cupsd, it->cups_id, it->uuid, it->user,
+                         it->print.key);
+}
+
+static ipp_t *completed(bool is_preserved)
+{
+  ipp_t *response = job_at("printers/chart", IPP_JSTATE_COMPLETED);
+
+  ippAddBoolean(response, IPP_TAG_JOB, "job-preserved", is_preserved);
+  return response;
+}
+
+/* Neither its queue nor the list of print jobs is requested. */
+static void sweep_asks_about_one_print_job(void **state)
+{
+  static const struct {
+    int kind;
+    enum dx_rerun may;
+  } rows[] = {{0, DX_RERUN_NO},  {1, DX_RERUN_MAY},    {2, DX_RERUN_MAY},
+              {3, DX_RERUN_NO},  {4, DX_RERUN_NO},     {5, DX_RERUN_MAY},
+              {6, DX_RERUN_MAY}, {7, DX_RERUN_UNKNOWN}};
+  size_t i;
+
+  (void)state;
+  for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    assert_int_equal(rerun_of(&job), DX_RERUN_ASKED);
+    assert_int_equal(rerun_of(&job), DX_RERUN_ASKED);
+    assert_string_equal(open_call(JOB)->user, "ann");
+    switch (rows[i].kind) {
+    case 0:
+    case 1:
+      respond(JOB, completed(rows[i].kind == 1));
+      break;
+    case 2:
+      respond(JOB, job_at("printers/chart", IPP_JSTATE_PENDING));
+      break;
+    case 3:
+      respond(JOB, ipp_status(IPP_STATUS_ERROR_NOT_FOUND));
+      break;
+    case 4: /* another one has its number */
+      respond(JOB, ipp_job("urn:2", CREATED, IPP_JSTATE_HELD, NULL, NULL));
+      break;
+    case 5: /* it may be that one */
+      respond(JOB, ipp_job(NULL, 0, 0, NULL, NULL));
+      break;
+    case 6:
+      respond_too_much(JOB);
+      break;
+    default:
+      end_call(open_call(JOB), DX_E_NET, 0, NULL);
+    }
+    assert_int_equal(rerun_of(&job), rows[i].may);
+    assert_int_equal(asked(JOB), i + 1); /* and no answer is used twice */
+  }
+  assert_int_equal(asked(QUEUE) + asked(LIST), 0);
+}
+
+static void sweep_can_ask_about_another_print_job(void **state)
 {
   (void)state;
-  (void)cupsd_may_rerun(&cupsd, "1", "urn:1");
-  respond(LIST, ipp_jobs(NULL, 0));
-  assert_int_equal(cupsd_may_rerun(&cupsd, "1", "urn:1"), DX_RERUN_NO);
-  now_ms += 60000;
-  assert_int_equal(cupsd_may_rerun(&cupsd, "1", "urn:1"), DX_RERUN_UNKNOWN);
-  assert_int_equal(asked(LIST), 2);
+  make_job(&others[0], 18);
+  assert_int_equal(rerun_of(&job), DX_RERUN_ASKED);
+  assert_int_equal(rerun_of(&others[0]), DX_RERUN_ASKED);
+  assert_string_equal(open_call(JOB)->uri, "ipp://localhost/jobs/18");
+  respond(JOB, completed(true));
+  assert_int_equal(rerun_of(&others[0]), DX_RERUN_MAY);
+  assert_int_equal(rerun_of(&job), DX_RERUN_ASKED);
 }
 
 #define WITH_CUPSD(test) cmocka_unit_test_setup_teardown(test, begin, end)
@@ -755,10 +971,17 @@ int main(void)
       WITH_CUPSD(list_that_is_requested_again_is_empty_until_it_comes),
       WITH_CUPSD(silent_cupsd_delays_no_job),
       WITH_CUPSD(canceled_query_is_removed_from_the_queue),
-      WITH_CUPSD(list_contains_jobs_that_may_run_again),
-      WITH_CUPSD(incomplete_list_is_ignored),
-      WITH_CUPSD(list_that_does_not_fit_is_ignored),
-      WITH_CUPSD(list_expires),
+      WITH_CUPSD(nothing_is_asked_after_the_stop),
+      WITH_CUPSD(job_with_unusual_attributes_is_hidden),
+      WITH_CUPSD(list_is_read_page_by_page),
+      WITH_CUPSD(list_that_changes_meanwhile_is_read_again),
+      WITH_CUPSD(job_that_is_too_large_for_a_list_is_skipped),
+      WITH_CUPSD(list_of_which_nothing_can_be_read_ends),
+      WITH_CUPSD(page_that_cannot_be_read_is_like_one_that_is_too_large),
+      WITH_CUPSD(list_with_a_gap_does_not_prove_that_a_job_is_over),
+      WITH_CUPSD(list_that_fails_is_ignored),
+      WITH_CUPSD(sweep_asks_about_one_print_job),
+      WITH_CUPSD(sweep_can_ask_about_another_print_job),
   };
 
   return cmocka_run_group_tests(tests, NULL, NULL);

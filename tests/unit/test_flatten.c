@@ -470,10 +470,23 @@ static void values_are_drawn_with_the_format_of_their_fields(void **state)
       {FORM, "/FT/Tx" AP "/V(no)", "", 0, 0, 0},
       {STALE, "/FT/Tx" AP "/V(yes)", "yes|", 0, 0, 0},
       {STALE, "/FT/Tx" AP "/V()", "", 0, 0, 0},
-      {STALE, "/FT/Ch" AP "/V(b)", "", 0, 0, 0}, /* shows all its options */
+      {STALE, "/FT/Ch" AP "/V(b)", "b|", 1, 0, 0},
+      {STALE, "/FT/Ch" AP "/V<FEFF05D005D1>", "\xD7\x90\xD7\x91|", 1, 0, 0},
       {STALE, "/FT/Ch/Ff 131072" AP "/V(b)", "b|", 0, 0, 0},
-      {FORM, "/FT/Ch/V(b)/Opt[(a)[(b)(Bee)]]", "Bee|", 0, 0, 2},
+      {FORM, "/FT/Ch" AP "/V(b)", "", 0, 0, 0},
+      {FORM, "/FT/Ch/V(b)/Opt[(a)[(b)(Bee)]]", "Bee|", 1, 0, 2},
       {FORM, "/FT/Ch/V[(b)(a)]/Opt[(a)[(b)(Bee)]]", "Bee\na|", 1, 0, 2},
+      {FORM, "/FT/Ch/Ff 131072/V(b)/Opt[[(b)(Bee)][(b)(Bay)]]", "Bee|", 0, 0,
+       2},
+      /* Several options have the same value. */
+      {FORM, "/FT/Ch/V(b)/I[1]/Opt[[(b)(Bee)][(b)(Bay)]]", "Bay|", 1, 0, 2},
+      {FORM, "/FT/Ch/V[(b)(b)]/I[0 1]/Opt[[(b)(Bee)][(b)(Bay)]]", "Bee\nBay|",
+       1, 0, 2},
+      {FORM, "/FT/Ch/I[1]/Opt[[(a)(A)][(b)(Bay)]]", "Bay|", 1, 0, 2},
+      /* /V is newer. */
+      {FORM, "/FT/Ch/V(b)/I[0]/Opt[[(a)(A)][(b)(Bay)]]", "Bay|", 1, 0, 2},
+      {FORM, "/FT/Ch/V[(b)(a)]/I[0]/Opt[(a)(b)]", "b\na|", 1, 0, 2},
+      {FORM, "/FT/Ch/V(c)/I[7]/Opt[(a)(b)]", "c|", 1, 0, 2},
       {FORM, "/Parent 6 0 R", "inherited|", 1, 0, 0},
       {FORM, "/Parent 8 0 R", "", 0, 0, 0}, /* its own parent */
       {FORM, "/FT/Btn/V/Yes", "X|", 0, 0, 1},
@@ -506,6 +519,31 @@ static void values_are_drawn_with_the_format_of_their_fields(void **state)
     assert_int_equal(seen_first.multiline, cases[i].multiline);
     assert_int_equal(seen_first.comb, cases[i].comb);
     assert_int_equal(seen_first.align, cases[i].align);
+  }
+}
+
+/* The program that deleted or changed it did not draw it. */
+static void older_value_is_not_drawn(void **state)
+{
+  static const struct {
+    const char *catalog, *field;
+    bool drawn;
+  } cases[] = {{FORM, "/FT/Tx/V()", true},
+               {STALE, "/FT/Tx/V()", false},
+               {STALE, "/FT/Ch/V[]", false},
+               {STALE, "/FT/Ch/V(b)", false},
+               {STALE, "/FT/Tx", true}}; /* its value may be elsewhere */
+  char field[512];
+  size_t i;
+
+  (void)state;
+  for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    struct document d = {.catalog = cases[i].catalog, .annotations = field};
+
+    (void)snprintf(field, sizeof(field),
+                   "<<" FIELD AP "/Rect[100 100 120 120]%s>>", cases[i].field);
+    flatten_and_show(d);
+    assert_int_equal(dark(102, 118), cases[i].drawn);
   }
 }
 
@@ -630,6 +668,22 @@ static void annotation_that_cannot_be_drawn_is_refused(void **state)
        "a signature is missing"},
       {"", "/Subtype/Stamp/AP<</N 4 0 R>>", DX_REASON_DAMAGED,
        "a stamp is missing"}, /* a stream without /BBox */
+      /* Nothing of a signature is visible. */
+      {"", "/Subtype/Widget/FT/Sig", DX_REASON_NONE, ""},
+      {"", "/Subtype/Widget/FT/Sig/AP<<>>", DX_REASON_NONE, ""},
+      {"", "/Subtype/Widget/FT/Sig/V<</Type/Sig>>/AP<<>>", DX_REASON_NONE, ""},
+      {"", "/Subtype/Widget/FT/Sig/AP<</N<<>>>>", DX_REASON_NONE, ""},
+      {"", "/Subtype/Widget/FT/Sig/AP<</N 6 0 R>>", DX_REASON_NONE, ""},
+      {"", "/Subtype/Widget/FT/Sig/AP<</N<</On 5 0 R>>>>/AS/Off",
+       DX_REASON_NONE, ""},
+      {"", "/Subtype/Widget/FT/Sig/Rect[0 0 0 0]/AP<</N 99 0 R>>",
+       DX_REASON_NONE, ""},
+      {"", "/Subtype/Widget/FT/Sig/Rect[9 9 9 99]/AP<</N 99 0 R>>",
+       DX_REASON_NONE, ""},
+      {"", "/Subtype/Widget/FT/Sig/AP<</N 4 0 R>>", DX_REASON_DAMAGED,
+       "a signature is missing"},
+      {"", "/Subtype/Widget/FT/Sig/AP<</N<</On 99 0 R/Off 99 0 R>>>>/AS/On",
+       DX_REASON_DAMAGED, "a signature is missing"},
       {"/NeedsRendering true", "/Subtype/Text", DX_REASON_NOT_DRAWN,
        "the form can be shown only by the program it was made with"},
       {"/AcroForm<</XFA[(a)4 0 R]/Fields[]>>", "/Subtype/Text",
@@ -643,11 +697,15 @@ static void annotation_that_cannot_be_drawn_is_refused(void **state)
 
   (void)state;
   for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-    (void)snprintf(annotation, sizeof(annotation), "<</F 4/Rect[9 9 99 99]%s>>",
-                   cases[i].annotation);
+    (void)snprintf(
+        annotation, sizeof(annotation), "<</F 4%s%s>>",
+        strstr(cases[i].annotation, "/Rect") != NULL ? "" : "/Rect[9 9 99 99]",
+        cases[i].annotation);
     assert_int_equal(
-        flatten_document((struct document){.catalog = cases[i].catalog,
-                                           .annotations = annotation}),
+        flatten_document((struct document){
+            .catalog = cases[i].catalog,
+            .annotations = annotation,
+            .objects = "6 0 obj<</Length 0>>stream\nendstream\nendobj\n"}),
         cases[i].reason);
     assert_string_equal(done.why, cases[i].why);
     assert_int_equal(done.page, cases[i].reason != DX_REASON_NONE);
@@ -716,6 +774,7 @@ int main(void)
       cmocka_unit_test(links_are_not_sent),
       cmocka_unit_test(layers_have_their_print_state),
       cmocka_unit_test(values_are_drawn_with_the_format_of_their_fields),
+      cmocka_unit_test(older_value_is_not_drawn),
       cmocka_unit_test(values_have_the_size_and_color_of_their_fields),
       cmocka_unit_test(values_are_drawn_inside_their_fields),
       cmocka_unit_test(fonts_are_loaded_only_when_needed),

@@ -64,22 +64,78 @@ static void same_text(char *text, const char *name)
   free(text);
 }
 
-static void comes_out_as_it_was(const char *name)
+static void comes_out_as(const char *name, const char *expected)
 {
   struct dx_job *job = job_of(name);
   struct dx_json_out out = {.pretty = true};
 
   dx_job_put(job, &out, NULL);
-  same_text(dx_buf_take(&out.text), name);
+  same_text(dx_buf_take(&out.text), expected);
   dx_job_free(&job);
 }
 
+/* It is written with what was added since. */
 static void journal_of_1_0_is_read(void **state)
 {
   (void)state;
-  comes_out_as_it_was("1.0/received.json");
-  comes_out_as_it_was("1.0/processing.json");
-  comes_out_as_it_was("1.0/finished.json");
+  comes_out_as("1.0/received.json", "1.1/received.json");
+  comes_out_as("1.0/processing.json", "1.1/processing.json");
+  comes_out_as("1.0/finished.json", "1.1/finished.json");
+}
+
+static void journal_of_1_1_comes_out_as_it_was(void **state)
+{
+  (void)state;
+  comes_out_as("1.1/received.json", "1.1/received.json");
+  comes_out_as("1.1/processing.json", "1.1/processing.json");
+  comes_out_as("1.1/waiting.json", "1.1/waiting.json");
+  comes_out_as("1.1/finished.json", "1.1/finished.json");
+}
+
+static bool read_with(const struct dx_field *fields, const char *text,
+                      struct dx_job *job)
+{
+  struct cJSON *json = dx_json_parse(text, strlen(text), NULL);
+  bool is_read;
+
+  assert_non_null(json);
+  is_read = dx_fields_get(json, fields, job);
+  dx_json_free(&json);
+  return is_read;
+}
+
+/* A table as a later version may have it: the members of 1.0 are required, and
+ * those that were added may be missing, but not invalid. */
+static void member_that_1_0_did_not_have_may_be_missing(void **state)
+{
+  static const struct dx_field later[] = {
+      DX_FIELD(dx_job, CHARS, "key", key),
+      DX_FIELD(dx_job, TEXT, "text", title, .is_added = true),
+      DX_FIELD(dx_job, FLAG, "flag", seen, .is_added = true),
+      DX_FIELD(dx_job, COUNT, "count", received_at, .is_added = true),
+      DX_FIELD_ROW(dx_job, "list", LIST, submissions,
+                   DX_FIELD_SIZE(dx_job, submissions[0]),
+                   .fields = dx_submission_fields, .count = 2,
+                   .count_at = offsetof(struct dx_job, submission_count),
+                   .is_added = true),
+      DX_FIELDS_END};
+  struct dx_buf text = text_of("1.0/processing.json");
+  struct dx_job *job = dx_job_new();
+
+  (void)state;
+  assert_true(read_with(later, dx_buf_text(&text), job));
+  assert_int_equal(strlen(job->key), DX_KEY_BYTES - 1);
+  assert_null(job->title);
+  assert_false(job->seen);
+  assert_int_equal(job->received_at, 0);
+  assert_int_equal(job->submission_count, 0);
+  assert_true(read_with(later, "{\"key\": \"k\", \"count\": 3}", job));
+  assert_int_equal(job->received_at, 3);
+  assert_false(read_with(later, "{\"key\": \"k\", \"count\": -3}", job));
+  assert_false(read_with(later, "{\"key\": \"k\", \"flag\": null}", job));
+  assert_false(read_with(later, "{\"count\": 3}", job));
+  dx_buf_release(&text);
+  dx_job_free(&job);
 }
 
 /* Delivered again by a later version, it has the bytes that consumers know. */
@@ -131,6 +187,8 @@ int main(void)
 {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(journal_of_1_0_is_read),
+      cmocka_unit_test(journal_of_1_1_comes_out_as_it_was),
+      cmocka_unit_test(member_that_1_0_did_not_have_may_be_missing),
       cmocka_unit_test(manifest_of_1_0_is_unchanged),
       cmocka_unit_test(bundle_of_1_0_is_read),
   };

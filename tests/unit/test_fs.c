@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -516,12 +517,72 @@ static void unsynced_directory_has_its_own_code(void **state)
   assert_int_equal(faccessat(fd, "to", F_OK, 0), 0);
 }
 
+static void mapped_file_keeps_its_offset(void **state)
+{
+  int file, ends[2];
+  void *map;
+  size_t len;
+
+  (void)state;
+  put("file", "text");
+  file = openat(fd, "file", O_RDONLY | O_CLOEXEC);
+  assert_int_equal(lseek(file, 1, SEEK_SET), 1);
+  map = dx_fs_map(file, &len);
+  assert_int_equal(len, 4);
+  assert_memory_equal(map, "text", 4);
+  assert_int_equal(lseek(file, 0, SEEK_CUR), 1);
+  assert_int_equal(munmap(map, len), 0);
+  assert_int_equal(close(file), 0);
+  put("empty", "");
+  file = openat(fd, "empty", O_RDONLY | O_CLOEXEC);
+  assert_null(dx_fs_map(file, &len));
+  assert_int_equal(len, 0);
+  assert_int_equal(close(file), 0);
+  assert_int_equal(pipe(ends), 0);
+  assert_null(dx_fs_map(ends[0], &len));
+  (void)close(ends[0]);
+  (void)close(ends[1]);
+}
+
+static void file_is_distinguished_from_its_copies(void **state)
+{
+  char id[DX_FILE_ID_BYTES], text[DX_FILE_ID_BYTES + 8];
+  enum dx_code code;
+  int file;
+
+  (void)state;
+  put("a", "same");
+  put("b", "same");
+  file = dx_fs_open_file(fd, "a", &code, &err);
+  assert_true(file >= 0);
+  dx_fs_file_id(file, id);
+  assert_string_not_equal(id, "");
+  assert_int_equal(renameat(fd, "a", fd, "c"), 0);
+  assert_false(dx_fs_is_copy(file, id));
+  assert_false(dx_fs_is_copy(file, "")); /* not known */
+  (void)snprintf(text, sizeof(text), "%s0", id);
+  assert_true(dx_fs_is_copy(file, text));
+  (void)snprintf(text, sizeof(text), "1%s", id);
+  assert_true(dx_fs_is_copy(file, text));
+  if (strchr(id, '.') != NULL) { /* the kernel did not have the time then */
+    (void)snprintf(text, sizeof(text), "%.*s", (int)strcspn(id, "."), id);
+    assert_false(dx_fs_is_copy(file, text));
+    text[strlen(text) - 1] = '\0'; /* the beginning of the number */
+    assert_true(dx_fs_is_copy(file, text));
+  }
+  (void)close(file);
+  file = dx_fs_open_file(fd, "b", &code, &err);
+  assert_true(dx_fs_is_copy(file, id));
+  (void)close(file);
+}
+
 int main(void)
 {
 #define IN_DIRECTORY(test) cmocka_unit_test_setup_teardown(test, start, stop)
   const struct CMUnitTest tests[] = {
       IN_DIRECTORY(file_system_without_fsync_for_directories_is_used),
       IN_DIRECTORY(incomplete_list_of_names_is_an_error),
+      IN_DIRECTORY(file_is_distinguished_from_its_copies),
       IN_DIRECTORY(message_names_the_whole_path),
       IN_DIRECTORY(unsynced_directory_has_its_own_code),
       IN_DIRECTORY(file_is_replaced_whole_with_the_mode_asked_for),
@@ -538,6 +599,7 @@ int main(void)
       IN_DIRECTORY(copy_with_another_checksum_is_not_committed),
       IN_DIRECTORY(reading_stops_at_the_limit),
       IN_DIRECTORY(only_regular_files_are_read),
+      IN_DIRECTORY(mapped_file_keeps_its_offset),
       IN_DIRECTORY(directory_gets_its_mode_once),
       IN_DIRECTORY(directory_is_not_opened_through_a_link),
       IN_DIRECTORY(removing_a_tree_does_not_leave_it_through_links),

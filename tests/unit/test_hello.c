@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "daemon/engine/engine.h"
+#include "daemon/service/signed_url.h"
 #include "lib/base/clock.h"
 #include "lib/base/fs.h"
 #include "lib/base/history.h"
@@ -182,7 +183,8 @@ static void success_is_reported_and_ends_an_outage(void **state)
   static const char ok[] =
       "HTTP/1.1 200 OK\r\nContent-Length: 49\r\n\r\n"
       "{\"status\":200,\"results\":{\"auth_info\":\"Hi\\u001b\"}}";
-  struct dx_pause pause = {1, DX_DOWN_FIRST_MS}; /* over, but not the outage */
+  struct dx_pause pause = {.until_ms = 1,
+                           .is_down = 1}; /* over, but not the outage */
   int64_t begin_ms = dx_monotonic_ms();
 
   (void)state;
@@ -190,7 +192,7 @@ static void success_is_reported_and_ends_an_outage(void **state)
   configure_file();
   say_hello(ok);
   dx_pause_read(spool.history_dirfd, "127.0.0.1", port, &pause);
-  assert_int_equal(pause.down_ms, 0);
+  assert_int_equal(pause.is_down, 0);
   assert_true(dx_monotonic_ms() - begin_ms >= 500); /* the first slot */
   has("step ok spool           /");
   has("\nstep ok token           from TokenFile\n");
@@ -202,6 +204,43 @@ static void success_is_reported_and_ends_an_outage(void **state)
   run_until(is_over);
   assert_true(dx_monotonic_ms() - begin_ms >= 1000); /* and the second one */
   has("\ndone \n");                                  /* on a new connection */
+}
+
+static void storage_of_the_last_upload_is_tested(void **state)
+{
+  struct sockaddr_in at = {.sin_family = AF_INET,
+                           .sin_addr = {htonl(INADDR_LOOPBACK)}};
+  socklen_t len = sizeof(at);
+  int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  char url[80], line[128];
+
+  (void)state;
+  (void)snprintf(url, sizeof(url), "http://127.0.0.1:%d/o?sig=secret", port);
+  dx_storage_note(spool.history_dirfd, "s", url);
+  configure_file();
+  say_hello("HTTP/1.1 200 OK\r\nContent-Length: 46\r\n\r\n"
+            "{\"status\":200,\"results\":{\"auth_info\":\"Hello\"}}");
+  (void)snprintf(line, sizeof(line), "\nstep ok storage         127.0.0.1:%d\n",
+                 port);
+  has(line);
+  has("\ndone \n");
+  /* Nothing listens at a port that is only bound. */
+  assert_true(bind(fd, (struct sockaddr *)&at, len) == 0 &&
+              getsockname(fd, (struct sockaddr *)&at, &len) == 0);
+  (void)snprintf(url, sizeof(url), "http://127.0.0.1:%d/o?sig=secret",
+                 ntohs(at.sin_port));
+  dx_storage_note(spool.history_dirfd, "s", url);
+  told[0] = '\0';
+  begin();
+  run_until(is_over);
+  has("\nstep FAILED storage\n");
+  (void)snprintf(line, sizeof(line),
+                 "\nerror E_NET the storage of the last upload: cannot connect "
+                 "to '127.0.0.1:%d': Connection refused",
+                 ntohs(at.sin_port));
+  has(line);
+  assert_null(strstr(told, "secret"));
+  (void)close(fd);
 }
 
 static bool a_pause_is_told(void)
@@ -298,6 +337,7 @@ int main(void)
 #define CASE(name) cmocka_unit_test_setup_teardown(name, start, stop)
   const struct CMUnitTest tests[] = {
       CASE(success_is_reported_and_ends_an_outage),
+      CASE(storage_of_the_last_upload_is_tested),
       CASE(rate_limit_response_pauses_all_calls),
       CASE(test_ends_at_the_first_failed_step),
       CASE(unwritable_results_are_reported),

@@ -24,7 +24,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "filter/document.h"
+#include "filter/image_pdf.h"
 #include "filter/isolate.h"
+#include "lib/base/fs.h"
 #include "lib/base/log.h"
 #include "lib/base/policy.h"
 #include "lib/base/process.h"
@@ -49,7 +52,7 @@ int __wrap_seccomp_load(void *filter)
   return no_seccomp ? -ENOSYS : __real_seccomp_load(filter);
 }
 
-/* Only sandbox.c uses it, for Landlock, with at most three arguments. */
+/* Only sandbox.c uses it, for Landlock; the last of four arguments is 0. */
 long __wrap_syscall(long number, ...)
 {
   long a, b, c;
@@ -70,7 +73,7 @@ long __wrap_syscall(long number, ...)
       memcpy(handled, (const void *)a, sizeof(handled));
     return -1;
   }
-  return __real_syscall(number, a, b, c);
+  return __real_syscall(number, a, b, c, 0L);
 }
 
 /* The layers that this kernel has, of those that are not switched off. */
@@ -139,9 +142,7 @@ static bool removes_the_key(void)
 
 static bool has_another_descriptor(void)
 {
-  struct stat st;
-
-  return fstat(other_fd, &st) == 0;
+  return lseek(other_fd, 0, SEEK_CUR) >= 0;
 }
 
 static bool reads_standard_input(void)
@@ -222,6 +223,15 @@ static bool looks_by_stat(void)
   return stat(key_path, &st) == 0;
 }
 
+/* Some C libraries call it for fstat(), with an empty path, at which seccomp
+ * cannot look. */
+static bool looks_by_fstatat(void)
+{
+  struct stat st;
+
+  return fstatat(AT_FDCWD, key_path, &st, AT_EMPTY_PATH) == 0;
+}
+
 static bool blocks_signals(void)
 {
   sigset_t none;
@@ -262,10 +272,13 @@ static const struct {
     {"duplicates a descriptor", duplicates_a_descriptor, 0},
     {"looks at the key by statx()", looks_by_statx, DX_SANDBOX_SECCOMP},
     {"looks at the key by stat()", looks_by_stat, DX_SANDBOX_SECCOMP},
+    {"looks at the key by fstatat()", looks_by_fstatat, DX_SANDBOX_SECCOMP},
     {"blocks signals", blocks_signals, DX_SANDBOX_SECCOMP},
 };
 
 #define TRIES (sizeof(tries) / sizeof(tries[0]))
+
+#define PDF_BEGIN "%PDF-1.7\n"
 
 /* A letter of `why` for each: "y" if it succeeds. */
 static enum dx_reason try_all(const struct pdf_task *task,
@@ -277,6 +290,7 @@ static enum dx_reason try_all(const struct pdf_task *task,
   for (i = 0; i < TRIES; i++)
     ret_done->why[i] = tries[i].succeeds() ? 'y' : 'n';
   ret_done->pages = 1;
+  (void)fputs(PDF_BEGIN, stdout);
   return DX_REASON_NONE;
 }
 
@@ -290,13 +304,15 @@ static int new_file(void)
   return fileno(file);
 }
 
+static const char *type = DX_MIME_PDF; /* of the document */
 static bool sandbox_optional;
 static int64_t most_bytes;
 
 static enum dx_reason run(isolated_work *work, int64_t limit_ms,
                           struct pdf_done *ret_done)
 {
-  struct pdf_task task = {.in_fd = new_file(),
+  struct pdf_task task = {.type = type,
+                          .in_fd = new_file(),
                           .out_fd = new_file(),
                           .most_bytes = most_bytes,
                           .sandbox_optional = sandbox_optional};
@@ -328,6 +344,101 @@ static void try_with(const char *text)
     else if (done.why[i] != 'n')
       fail_msg("%s: it %s", text, tries[i].name);
   }
+}
+
+/* ---- another program ---- */
+
+static char scratch[TEMP_DIR_BYTES + 16];
+
+static bool uses_its_directory(void)
+{
+  char path[TEMP_DIR_BYTES + 32];
+
+  (void)snprintf(path, sizeof(path), "%s/file", scratch);
+  return opens(path, O_CREAT | O_RDWR) && opens(path, O_RDWR | O_TRUNC) &&
+         unlink(path) == 0;
+}
+
+static bool reads_the_system(void)
+{
+  return opens("/usr/bin", O_RDONLY | O_DIRECTORY) &&
+         opens("/bin/true", O_RDONLY);
+}
+
+static bool writes_to_the_system(void)
+{
+  return opens("/usr/bin/docextract-test", O_CREAT | O_WRONLY);
+}
+
+static bool raises_a_limit_of_its_parent(void)
+{
+  struct rlimit limit;
+
+  return prlimit(getppid(), RLIMIT_CORE, NULL, &limit) == 0;
+}
+
+/* What a program may do has no layer. */
+static const struct {
+  const char *name;
+  bool (*succeeds)(void);
+  unsigned prevented_by;
+} program_tries[] = {
+    {"uses its directory", uses_its_directory, 0},
+    {"reads the system", reads_the_system, 0},
+    {"writes to the system", writes_to_the_system, DX_SANDBOX_LANDLOCK},
+    {"reads the key", reads_the_key, DX_SANDBOX_LANDLOCK},
+    {"reads about itself", reads_itself, DX_SANDBOX_LANDLOCK},
+    {"lists a directory", lists_a_directory, DX_SANDBOX_LANDLOCK},
+    {"makes a file", makes_a_file, DX_SANDBOX_LANDLOCK},
+    {"makes a directory", makes_a_directory, DX_SANDBOX_BOTH},
+    {"removes the key", removes_the_key, DX_SANDBOX_LANDLOCK},
+    {"uses the network", uses_the_network, DX_SANDBOX_SECCOMP},
+    {"talks to a process", talks_to_a_process, DX_SANDBOX_SECCOMP},
+    {"starts a process", starts_a_process, DX_SANDBOX_SECCOMP},
+    {"signals a process", signals_a_process, DX_SANDBOX_SECCOMP},
+    {"raises a limit of its parent", raises_a_limit_of_its_parent,
+     DX_SANDBOX_SECCOMP},
+    {"can be traced", can_be_traced, DX_SANDBOX_SECCOMP},
+    /* last: it does not return */
+    {"runs a program", runs_a_program, 0},
+};
+
+#define PROGRAM_TRIES (sizeof(program_tries) / sizeof(program_tries[0]))
+
+static void sandboxed_program_has_its_files_only(void **state)
+{
+  char *results = mmap(NULL, PROGRAM_TRIES + 1, PROT_READ | PROT_WRITE,
+                       MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  unsigned layers = layers_here();
+  int status = 0;
+  pid_t child;
+  size_t i;
+
+  (void)state;
+  (void)snprintf(scratch, sizeof(scratch), "%s/scratch", dir);
+  assert_int_equal(mkdir(scratch, 0700), 0);
+  memset(results, '-', PROGRAM_TRIES);
+  child = fork();
+  if (child == 0) {
+    if (dx_sandbox_enter_program(scratch) != layers)
+      _exit(99);
+    for (i = 0; i < PROGRAM_TRIES; i++)
+      results[i] = program_tries[i].succeeds() ? 'y' : 'n';
+    _exit(98);
+  }
+  assert_int_equal(waitpid(child, &status, 0), child);
+  assert_true(WIFEXITED(status));
+  assert_int_equal(WEXITSTATUS(status), 0); /* of the program */
+  for (i = 0; i + 1 < PROGRAM_TRIES; i++) {
+    unsigned by = program_tries[i].prevented_by;
+
+    if (by != 0 && (by & layers) == 0)
+      print_message("  not checked: that a program never %s\n",
+                    program_tries[i].name);
+    else if (results[i] != (by == 0 ? 'y' : 'n'))
+      fail_msg("a program %s: %c", program_tries[i].name, results[i]);
+  }
+  (void)munmap(results, PROGRAM_TRIES + 1);
 }
 
 static void sandboxed_child_can_open_nothing(void **state)
@@ -422,9 +533,12 @@ static enum dx_reason copy(const struct pdf_task *task,
                            struct pdf_done *ret_done)
 {
   char text[8] = "";
+  size_t len = 0;
+  const char *map = dx_fs_map(task->in_fd, &len);
 
-  if (pread(task->in_fd, text, 4, 0) != 4 || task->out_fd != STDOUT_FILENO ||
-      printf("%s", text) != 4)
+  if (pread(task->in_fd, text, 5, 0) != 5 || task->out_fd != STDOUT_FILENO ||
+      map == NULL || len != 5 || memcmp(map, text, len) != 0 ||
+      printf("%s", text) != 5)
     return DX_REASON_DAMAGED;
   ret_done->needs_fonts = write(STDERR_FILENO, "noise", 5) == 5;
   ret_done->page = pread(task->spare_fd, text, 1, 0) == 1;
@@ -435,17 +549,19 @@ static enum dx_reason copy(const struct pdf_task *task,
 /* What it prints to stderr goes nowhere. */
 static void child_reads_and_writes_its_files(void **state)
 {
-  struct pdf_task task = {
-      .in_fd = new_file(), .out_fd = new_file(), .spare_fd = new_file()};
+  struct pdf_task task = {.type = type,
+                          .in_fd = new_file(),
+                          .out_fd = new_file(),
+                          .spare_fd = new_file()};
   struct pdf_done done;
   char text[8] = "";
 
   (void)state;
-  assert_int_equal(write(task.in_fd, "%PDF", 4), 4);
+  assert_int_equal(write(task.in_fd, "%PDF-", 5), 5);
   assert_int_equal(write(task.spare_fd, "spare", 5), 5);
   assert_int_equal(run_isolated(copy, &task, LIMIT_MS, &done), DX_REASON_NONE);
-  assert_int_equal(pread(task.out_fd, text, sizeof(text), 0), 4);
-  assert_string_equal(text, "%PDF");
+  assert_int_equal(pread(task.out_fd, text, sizeof(text), 0), 5);
+  assert_string_equal(text, "%PDF-");
   assert_true(done.needs_fonts && done.page == 1);
 }
 
@@ -454,6 +570,7 @@ static enum dx_reason print_much(const struct pdf_task *task,
 {
   int i;
 
+  (void)fputs(PDF_BEGIN, stdout);
   for (i = 0; i < 100000; i++)
     (void)fputs("all of it or none", stdout);
   (void)task;
@@ -646,7 +763,7 @@ static void output_is_limited(void **state)
   assert_reason(write_far, LIMIT_MS, DX_REASON_TOO_COMPLEX);
   most_bytes = 1000000;
   assert_reason(print_much, LIMIT_MS, DX_REASON_TOO_LARGE);
-  most_bytes = 1700000;
+  most_bytes = 1700000 + strlen(PDF_BEGIN);
   assert_int_equal(run(print_much, LIMIT_MS, &done), DX_REASON_NONE);
   most_bytes = 0;
 }
@@ -669,6 +786,61 @@ static enum dx_reason lie(const struct pdf_task *task,
   (void)task;
   (void)ret_done;
   return (enum dx_reason)1234;
+}
+
+/* What a compromised parser writes. */
+static const char *begin;
+static size_t begin_bytes;
+
+static enum dx_reason write_begin(const struct pdf_task *task,
+                                  struct pdf_done *ret_done)
+{
+  (void)task;
+  (void)fwrite(begin, 1, begin_bytes, stdout);
+  ret_done->pages = 1;
+  return DX_REASON_NONE;
+}
+
+static void output_must_begin_like_its_type(void **state)
+{
+#define BYTES(text) text, sizeof(text) - 1
+  static const struct {
+    const char *type, *bytes;
+    size_t len;
+    enum dx_reason reason;
+  } rows[] = {
+      {DX_MIME_PDF, BYTES("%PDF-1.7\n"), DX_REASON_NONE},
+      {DX_MIME_TEXT, BYTES("%PDF-1.7\n"), DX_REASON_NONE},
+      {DX_MIME_TIFF, BYTES("%PDF-1.7\n"), DX_REASON_NONE},
+      {DX_MIME_JPEG, BYTES("\xFF\xD8\xFF\xDB"), DX_REASON_NONE},
+      {DX_MIME_PNG, BYTES("\x89PNG\r\n\x1A\n"), DX_REASON_NONE},
+      {DX_MIME_PDF, BYTES(""), DX_REASON_DAMAGED},
+      {DX_MIME_PDF, BYTES("%PDF"), DX_REASON_DAMAGED},
+      {DX_MIME_PDF, BYTES("\n%PDF-1.7\n"), DX_REASON_DAMAGED},
+      {DX_MIME_PDF, BYTES("<html>%PDF-1.7"), DX_REASON_DAMAGED},
+      {DX_MIME_PDF, BYTES("\xFF\xD8\xFF\xDB"), DX_REASON_DAMAGED},
+      {DX_MIME_TEXT, BYTES("text"), DX_REASON_DAMAGED},
+      {DX_MIME_TIFF, BYTES("II*\0\b\0\0\0"), DX_REASON_DAMAGED},
+      {DX_MIME_JPEG, BYTES("\xFF\xD8"), DX_REASON_DAMAGED},
+      {DX_MIME_JPEG, BYTES("%PDF-1.7\n"), DX_REASON_DAMAGED},
+      {DX_MIME_JPEG, BYTES("\x89PNG\r\n\x1A\n"), DX_REASON_DAMAGED},
+      {DX_MIME_PNG, BYTES("\x89PNG\r\n\x1A"), DX_REASON_DAMAGED},
+      {DX_MIME_PNG, BYTES("\xFF\xD8\xFF\xDB"), DX_REASON_DAMAGED},
+  };
+#undef BYTES
+  struct pdf_done done;
+  size_t i;
+
+  (void)state;
+  for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    type = rows[i].type;
+    begin = rows[i].bytes;
+    begin_bytes = rows[i].len;
+    if (run(write_begin, LIMIT_MS, &done) != rows[i].reason ||
+        (done.pages == 1) != (rows[i].reason == DX_REASON_NONE))
+      fail_msg("row %zu: %s: %d pages", i, rows[i].type, done.pages);
+  }
+  type = DX_MIME_PDF;
 }
 
 static void crash_means_a_damaged_document(void **state)
@@ -781,6 +953,7 @@ int main(void)
   static const struct CMUnitTest tests[] = {
       cmocka_unit_test(limits_are_only_lowered),
       cmocka_unit_test(sandboxed_child_can_open_nothing),
+      cmocka_unit_test(sandboxed_program_has_its_files_only),
       cmocka_unit_test(seccomp_is_enough),
       cmocka_unit_test(landlock_protects_files_alone),
       cmocka_unit_test(everything_that_landlock_can_deny_is_denied),
@@ -799,6 +972,7 @@ int main(void)
       cmocka_unit_test(output_is_limited),
       cmocka_unit_test(crash_means_a_damaged_document),
       cmocka_unit_test(inconsistent_result_means_a_damaged_document),
+      cmocka_unit_test(output_must_begin_like_its_type),
       cmocka_unit_test(text_without_end_is_truncated),
   };
 

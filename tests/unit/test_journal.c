@@ -75,7 +75,11 @@ static void fill_submission(struct dx_submission *sub)
   sub->lost_creates = 1;
   sub->start_overs = 2;
   sub->reregistrations = 3;
-  sub->put_again = true;
+  sub->failing_since = 1700000000500;
+  sub->problem = (struct dx_problem){.text = "the token was rejected",
+                                     .code = DX_E_TOKEN,
+                                     .since_at = 1700000006000,
+                                     .retry_at = 1700000007000};
   sub->verify = true;
   sub->registered_at = 1700000001000;
   sub->uploaded_at = 1700000002000;
@@ -120,7 +124,7 @@ static struct dx_job *full_job(void)
                                  .undecided = true,
                                  .unclear_ms = 1700000000456};
   job->received_at = 1700000000123;
-  dx_job_set_message(job, DX_E_NET, "no connection", 1700000600000);
+  dx_job_set_problem(job, DX_E_NET, "no connection", 1700000600000);
   job->documents = calloc(3, sizeof(*job->documents));
   job->document_count = 3;
   job->documents[0].entry.kind = DX_KIND_SHEET;
@@ -162,9 +166,9 @@ static void job_fields_are_preserved(void **state)
   assert_string_equal(job->host, "");
   assert_string_equal(job->content, CONTENT);
   assert_int_equal(job->received_at, 1700000000123);
-  assert_string_equal(job->message, "no connection");
-  assert_int_equal(job->message_code, DX_E_NET);
-  assert_int_equal(job->retry_at, 1700000600000);
+  assert_string_equal(job->problem.text, "no connection");
+  assert_int_equal(job->problem.code, DX_E_NET);
+  assert_int_equal(job->problem.retry_at, 1700000600000);
   assert_true(job->together);
   assert_int_equal(job->document_count, 3);
   dx_job_free(&job);
@@ -197,6 +201,17 @@ static void attending_backend_is_broken_after_loading(void **state)
   job->print.backend = DX_BACKEND_ATTENDS;
   job = again(&job);
   assert_int_equal(job->print.backend, DX_BACKEND_BROKEN);
+  dx_job_free(&job);
+}
+
+static void held_print_job_stays_held_after_loading(void **state)
+{
+  struct dx_job *job = full_job();
+
+  (void)state;
+  job->print.backend = DX_BACKEND_HELD;
+  job = again(&job);
+  assert_int_equal(job->print.backend, DX_BACKEND_HELD);
   dx_job_free(&job);
 }
 
@@ -258,12 +273,16 @@ static void submission_fields_are_preserved(void **state)
   assert_string_equal(sub->base_url, "https://b.example");
   assert_string_equal(sub->key_id, "key 1");
   assert_true(sub->registering);
-  assert_true(sub->put_again);
   assert_true(sub->verify);
   assert_int_equal(sub->url_until_ms, 1700000000123);
   assert_int_equal(sub->lost_creates, 1);
   assert_int_equal(sub->start_overs, 2);
   assert_int_equal(sub->reregistrations, 3);
+  assert_int_equal(sub->failing_since, 1700000000000); /* whole seconds */
+  assert_string_equal(sub->problem.text, "the token was rejected");
+  assert_int_equal(sub->problem.code, DX_E_TOKEN);
+  assert_int_equal(sub->problem.since_at, 1700000006000);
+  assert_int_equal(sub->problem.retry_at, 1700000007000);
   assert_int_equal(sub->registered_at, 1700000001000);
   assert_int_equal(sub->uploaded_at, 1700000002000);
   assert_int_equal(sub->complete_at, 1700000003000);
@@ -367,6 +386,151 @@ static void document_counts_only_if_complete(void **state)
   dx_job_free(&job);
 }
 
+/* ---- copies ---- */
+
+static char *saved_text(struct dx_job *job)
+{
+  struct dx_buf text = {0};
+
+  assert_int_equal(dx_job_save(job, &err), DX_OK);
+  assert_int_equal(dx_fs_read(dirfd_, "job.json", 100000, &text, &err), DX_OK);
+  return dx_buf_take(&text);
+}
+
+/* As tar and rsync do it. */
+static void restore(const char *text)
+{
+  assert_int_equal(dx_fs_write(dirfd_, "job.json", text, strlen(text), 0600,
+                               DX_PUBLISH_OVER, &err),
+                   DX_OK);
+}
+
+static struct dx_job *loaded(void)
+{
+  struct dx_job *job = empty_job();
+
+  assert_int_equal(dx_job_load(job, &err), DX_OK);
+  return job;
+}
+
+static void restored_job_is_a_copy_until_it_is_decided(void **state)
+{
+  struct dx_job *job = full_job();
+  char *text = saved_text(job);
+  int i;
+
+  (void)state;
+  dx_job_free(&job);
+  job = loaded();
+  assert_false(job->is_copy || job->dirty);
+  dx_job_free(&job);
+  restore(text);
+  for (i = 0; i < 2; i++) { /* killed before it was saved, and again */
+    job = loaded();
+    assert_true(job->is_copy && job->dirty);
+    if (i == 0)
+      dx_job_free(&job);
+  }
+  job = again(&job);
+  assert_true(job->is_copy);
+  assert_false(job->dirty);
+  job->is_copy = false;
+  job = again(&job);
+  assert_false(job->is_copy || job->dirty);
+  dx_job_free(&job);
+  free(text);
+}
+
+/* `cp -a` writes into the files that exist. */
+static void older_journal_in_the_same_file_is_a_copy(void **state)
+{
+  struct dx_job *job = full_job();
+  char *text = saved_text(job);
+  int fd;
+
+  (void)state;
+  assert_int_equal(dx_job_save(job, &err), DX_OK);
+  dx_job_free(&job);
+  fd = openat(dirfd_, "job.json", O_WRONLY | O_TRUNC | O_CLOEXEC);
+  assert_int_equal(write(fd, text, strlen(text)), (ssize_t)strlen(text));
+  (void)close(fd);
+  job = loaded();
+  assert_true(job->is_copy);
+  dx_job_free(&job);
+  free(text);
+}
+
+static void moved_journal_is_no_copy(void **state)
+{
+  struct dx_job *job = full_job();
+
+  (void)state;
+  assert_int_equal(dx_job_save(job, &err), DX_OK);
+  dx_job_free(&job);
+  assert_int_equal(renameat(dirfd_, "job.json", dirfd_, "away"), 0);
+  assert_int_equal(renameat(dirfd_, "away", dirfd_, "job.json"), 0);
+  job = loaded();
+  assert_false(job->is_copy);
+  dx_job_free(&job);
+}
+
+static void finished_job_that_is_restored_is_no_copy(void **state)
+{
+  struct dx_job *job = full_job();
+  char *text;
+
+  (void)state;
+  dx_job_end(job, DX_EV_CANCEL);
+  text = saved_text(job);
+  dx_job_free(&job);
+  restore(text);
+  job = loaded();
+  assert_false(job->is_copy || job->dirty);
+  dx_job_free(&job);
+  free(text);
+}
+
+/* Each row: a state, whether the copy needs a decision, whether a file that was
+ * not sent may have been. */
+static void copy_needs_a_decision_if_it_could_be_sent(void **state)
+{
+  static const struct {
+    enum dx_state state;
+    bool is_undecided, may_be_put;
+  } rows[] = {
+      {DX_ST_STORED, true, false},    {DX_ST_REGISTERED, true, true},
+      {DX_ST_UPLOADED, false, false}, {DX_ST_PROCESSING, false, false},
+      {DX_ST_COMPLETE, false, false}, {DX_ST_EXTRACTED, false, false},
+      {DX_ST_FAILED, true, false},    {DX_ST_REFUSED, false, false},
+      {DX_ST_CANCELED, false, false}, {DX_ST_EXPIRED, false, false},
+  };
+  struct dx_job *job;
+  char *text;
+  size_t i;
+
+  (void)state;
+  for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    job = full_job();
+    job->print.undecided = false;
+    job->submissions[0].state = rows[i].state;
+    job->submissions[0].files[0].put = DX_PUT_NONE;
+    text = saved_text(job);
+    assert_false(dx_job_is_undecided(job));
+    dx_job_free(&job);
+    restore(text);
+    job = loaded();
+    assert_int_equal(dx_job_is_undecided(job), rows[i].is_undecided);
+    assert_int_equal(job->submissions[0].files[0].put,
+                     rows[i].may_be_put ? DX_PUT_SENDING : DX_PUT_NONE);
+    assert_int_equal(strstr(dx_job_problem(job)->text, "copied") != NULL,
+                     rows[i].is_undecided);
+    dx_job_end(job, DX_EV_CANCEL);
+    assert_false(job->is_copy || dx_job_is_undecided(job));
+    dx_job_free(&job);
+    free(text);
+  }
+}
+
 /* ---- damage ---- */
 
 /* Not dx_fs_write(): thousands of fsyncs would take long. */
@@ -438,9 +602,9 @@ static void truncated_journal_is_damaged(void **state)
 static const struct {
   const char *from, *to;
 } damages[] = {
-    {"\"schema\":\t1", "\"schema\":\t2"},
-    {"\"schema\":\t1", "\"schema\":\t0"},
-    {"\"schema\":\t1", "\"schema\":\t\"1\""},
+    {"\"schema\":\t2", "\"schema\":\t3"},
+    {"\"schema\":\t2", "\"schema\":\t0"},
+    {"\"schema\":\t2", "\"schema\":\t\"2\""},
     {"\"" KEY "\"", "\"\""},
     {"\"" KEY "\"", "\"../../../../../../../../etc/passwd\""},
     {"\"" KEY "\"", "\"0123456789ABCDEF0123456789abcdef\""},
@@ -530,8 +694,29 @@ static void unknown_message_code_is_ignored(void **state)
                                      "\"message_code\":\t\"E_NEX\"");
 
   (void)state;
-  assert_int_equal(read->message_code, DX_OK);
+  assert_int_equal(read->problem.code, DX_OK);
   dx_job_free(&read);
+}
+
+/* No job is lost because of what is only shown, or was added. */
+static void members_of_a_problem_may_be_missing_or_invalid(void **state)
+{
+  static const char *const changes[][2] = {
+      {"\"message_code\":\t\"E_TOKEN\"", "\"message_code\":\t7"},
+      {"\"message\":\t\"the token was rejected\"", "\"message\":\t7"},
+      {"\"message_since\"", "\"message_sincE\""},
+      {"\"failing_since\"", "\"failing_sincE\""},
+      {"\"retry_at\":\t\"2023-11-14T22:13:27Z\"", "\"retry_at\":\t\"soon\""},
+  };
+  struct dx_job *read;
+  size_t i;
+
+  (void)state;
+  for (i = 0; i < sizeof(changes) / sizeof(changes[0]); i++) {
+    read = read_changed(changes[i][0], changes[i][1]);
+    assert_int_equal(read->submission_count, 1);
+    dx_job_free(&read);
+  }
 }
 
 static void registered_file_without_a_url_is_damaged(void **state)
@@ -579,6 +764,7 @@ int main(void)
       IN_FOLDER(job_fields_are_preserved),
       IN_FOLDER(print_job_data_is_preserved),
       IN_FOLDER(attending_backend_is_broken_after_loading),
+      IN_FOLDER(held_print_job_stays_held_after_loading),
       IN_FOLDER(abandoned_source_has_no_section),
       IN_FOLDER(document_fields_are_preserved),
       IN_FOLDER(submission_fields_are_preserved),
@@ -586,9 +772,15 @@ int main(void)
       IN_FOLDER(every_word_is_preserved),
       IN_FOLDER(journal_is_private),
       IN_FOLDER(document_counts_only_if_complete),
+      IN_FOLDER(restored_job_is_a_copy_until_it_is_decided),
+      IN_FOLDER(older_journal_in_the_same_file_is_a_copy),
+      IN_FOLDER(moved_journal_is_no_copy),
+      IN_FOLDER(finished_job_that_is_restored_is_no_copy),
+      IN_FOLDER(copy_needs_a_decision_if_it_could_be_sent),
       IN_FOLDER(truncated_journal_is_damaged),
       IN_FOLDER(impossible_journal_is_damaged),
       IN_FOLDER(unknown_message_code_is_ignored),
+      IN_FOLDER(members_of_a_problem_may_be_missing_or_invalid),
       IN_FOLDER(registered_file_without_a_url_is_damaged),
       IN_FOLDER(garbage_is_damaged),
   };

@@ -92,11 +92,11 @@ static void sentence_of_every_code_is_translated(void **state)
   for (i = DX_OK + 1; i < DX_CODE_COUNT; i++) {
     dx_sentence((enum dx_code)i, NULL, text);
     is_complete(text);
-    (void)snprintf(status, sizeof(status), DX_SAY_STOPPED, text);
+    (void)snprintf(status, sizeof(status), DX_SAY_ADMIN, text);
     is_complete(status);
     (void)snprintf(status, sizeof(status), DX_SAY_LOCAL, text);
     is_complete(status);
-    (void)snprintf(status, sizeof(status), DX_SAY_NO_ROOM, text);
+    (void)snprintf(status, sizeof(status), DX_SAY_NOT_READY, text);
     is_complete(status);
   }
   for (i = DX_OK; i < DX_CODE_COUNT; i++) {
@@ -139,6 +139,10 @@ static void other_sentences_are_translated(void **state)
       DX_SAY_LEFT_SENT,
       DX_SAY_LEFT_STORED,
       DX_SAY_OVERDUE,
+      "0 of 2 documents extracted; document 1: the service rejected "
+      "it; " DX_SAY_REST,
+      DX_SENTENCE_ADMIN "1 of 12 documents extracted; document 3: another file "
+                        "has the name of its result; " DX_SAY_REST,
       DX_SAY_NOTHING_NEW,
       "Receiving document 12",
       "Extracted 1 case",
@@ -156,10 +160,29 @@ static void other_sentences_are_translated(void **state)
       "trying again at 12:05",
       "the chart was not extracted: page 3 is damaged: an image ends early; "
       "ask for a new copy of it, or print it from the program that made it",
+      "the chart was not extracted: page 3 is damaged: an image ends early; "
+      "scan page 3 again, or ask for a new copy of it",
+      "the chart was not extracted: it is damaged: an image has no data; scan "
+      "it again, or ask for a new copy of it",
+      "'page-ranges' is not a list of pages; print it without that option, or "
+      "ask the administrator",
       "the chart was not extracted: 'page-ranges' selects none of its pages; "
       "check which pages are selected",
       "It cannot be sent: a signature has no appearance; in a viewer, print it "
       "to a new PDF, and print that",
+      "the chart was not extracted: it cannot be sent: line 3 has a printer "
+      "command; print it as a PDF, or with a generic text-only driver",
+      "the chart was not extracted: it cannot be sent: line 12 has characters "
+      "printed over others; print it as a PDF, or with a generic text-only "
+      "driver",
+      "the chart was not extracted: it cannot be sent: the encoding of line 3 "
+      "is unknown; select it with the option TextEncoding, or print it as a "
+      "PDF",
+      "the chart was not extracted: it cannot be sent: line 3 is not valid in "
+      "the encoding 'Shift_JIS'; select it with the option TextEncoding, or "
+      "print it as a PDF",
+      "this computer cannot read the encoding 'EUC-KR'",
+      "'TextEncoding' has no such choice",
       "'CaseSeparators' has no such choice",
       "document 2: refused: it is password-protected",
       "document 2: stored",
@@ -250,6 +273,12 @@ static void unknown_parts_remain_in_english(void **state)
                    "start it",
        "Das Dokument ist auf diesem Computer; bitte dem Administrator melden – "
        "docextractd is not running; start it"},
+      {DX_SAY_HERE
+       "; contact your administrator: docextractd is of version "
+       "9.0, and this program of version 1.0.0; restart docextractd",
+       "Das Dokument ist auf diesem Computer; bitte dem Administrator melden – "
+       "docextractd is of version 9.0, and this program of version 1.0.0; "
+       "restart docextractd"},
   };
   char text[1024];
   size_t i;

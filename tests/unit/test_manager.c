@@ -21,6 +21,7 @@
 
 #define KEY "0123456789abcdef0123456789abcdef"
 #define KEY_2 "2123456789abcdef0123456789abcdef"
+#define KEY_REST "123456789abcdef0123456789abcdef"
 #define CALLS_MAX 16
 
 /* ---- the clock, the network, and the disk ---- */
@@ -163,6 +164,7 @@ static void check_heard(const struct client *client, const char *text)
 
 static char dir[TEMP_DIR_BYTES];
 static struct dx_spool spool;
+static const char *sent_uuid; /* by the client; NULL: the key */
 
 static int start(void **state)
 {
@@ -176,6 +178,7 @@ static int start(void **state)
   bad_directory = 0;
   dx_clock_use(&test_clock);
   call_count = dialed_count = 0;
+  sent_uuid = NULL;
   memset(calls, 0, sizeof(calls));
   memset(dialed, 0, sizeof(dialed));
   if (temp_dir_make(dir) < 0 || dx_spool_open(dir, &spool, &err) != DX_OK)
@@ -196,7 +199,10 @@ static int start(void **state)
     return -1;
   }
   manager = (struct manager){.spool = &spool, .stop_fd = -1};
-  return manager_start(&manager, config, &err) == DX_OK ? 0 : -1;
+  if (manager_start(&manager, config, &err) != DX_OK)
+    return -1;
+  (void)manager_turn(&manager); /* loads what is there */
+  return manager_is_loading(&manager) ? -1 : 0;
 }
 
 static int stop(void **state)
@@ -264,7 +270,7 @@ static const char *receive(const char *key, bool is_printed)
     dx_print_begin(&job->print);
     job->queue = strdup("chart");
     job->cups_id = strdup("17");
-    job->uuid = strdup(key);
+    job->uuid = strdup(sent_uuid != NULL ? sent_uuid : key);
     job->user = strdup("ann");
   }
   assert_int_equal(dx_job_plan(job, &err), DX_OK);
@@ -602,6 +608,12 @@ static struct managed *take_sent_again(void)
   (void)strcpy(managed->job->others[0].print.key, KEY_2);
   assert_int_equal(dx_spool_add_aliases(&spool, managed->job, &err), DX_OK);
   assert_int_equal(symlinkat(KEY, spool.dirfd, "aliases/" KEY_2), 0);
+  assert_int_equal(dx_job_save(managed->job, &err), DX_OK);
+  forget(managed);
+  manager.load_ms = 0;
+  (void)manager_turn(&manager);
+  managed = manager_find(&manager, KEY_2);
+  assert_ptr_equal(manager_find(&manager, KEY), managed);
   return managed;
 }
 
@@ -613,13 +625,13 @@ static void failed_job_is_canceled_when_both_print_jobs_are(void **state)
   (void)state;
   set_states(take_sent_again(), DX_ST_FAILED, DX_ST_FAILED);
   turn();
-  manager.transfers.canceled(&manager, KEY_2);
+  manager.watch.canceled(&manager, KEY_2);
   assert_null(manager_find(&manager, KEY)); /* its end is not reported again */
   job = load(KEY);
   assert_string_equal(job->print.key, KEY);
   assert_int_equal(job->print.final, DX_FINAL_NONE);
   dx_job_free(&job);
-  manager.transfers.canceled(&manager, KEY);
+  manager.watch.canceled(&manager, KEY);
   turn();
   assert_int_equal(stored_state(KEY), DX_ST_CANCELED);
 }
@@ -630,7 +642,7 @@ static void job_is_canceled_when_both_print_jobs_are(void **state)
   struct managed *managed = take_sent_again();
 
   (void)state;
-  manager.transfers.canceled(&manager, KEY_2);
+  manager.watch.canceled(&manager, KEY_2);
   assert_int_equal(managed->job->print.final, DX_FINAL_NONE);
   permit_learn(managed, DX_ANSWER_CANCELED);
   turn();
@@ -641,7 +653,7 @@ static void failed_job_is_canceled_with_its_print_job(void **state)
 {
   (void)state;
   fail_job(KEY, true);
-  manager.transfers.canceled(&manager, KEY);
+  manager.watch.canceled(&manager, KEY);
   turn();
   assert_int_equal(stored_state(KEY), DX_ST_CANCELED);
 }
@@ -658,32 +670,11 @@ static void job_that_cannot_be_read_now_is_not_canceled_yet(void **state)
   none = before;
   none.rlim_cur = 0;
   assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
-  is_done = manager.transfers.canceled(&manager, KEY);
+  is_done = manager.watch.canceled(&manager, KEY);
   assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
   assert_false(is_done);
-  assert_true(manager.transfers.canceled(&manager, KEY));
-  assert_true(manager.transfers.canceled(&manager, KEY_2));
-}
-
-/* CUPS has printed it without its last document. */
-static void incomplete_receipt_is_not_sent(void **state)
-{
-  struct dx_transfer_job *seen = &manager.transfers.all.jobs[0];
-  const struct managed *managed;
-  struct client *client = dial();
-
-  (void)state;
-  manager.transfers.all.count = 1;
-  *seen = (struct dx_transfer_job){.status = DX_TRANSFER_INCOMPLETE,
-                                   .phase = DX_PRINT_ACTIVE,
-                                   .must_hold = true};
-  (void)strcpy(seen->key, KEY);
-  managed = take(KEY, true);
-  assert_int_equal(managed->job->submissions[0].state, DX_ST_REFUSED);
-  assert_int_equal(managed->job->submissions[1].code, DX_E_INCOMPLETE);
-  say(client, "seen");
-  check_heard(client, "done Acknowledged 1 failed job\n");
-  assert_int_equal(seen->status, DX_TRANSFER_NONE);
+  assert_true(manager.watch.canceled(&manager, KEY));
+  assert_true(manager.watch.canceled(&manager, KEY_2));
 }
 
 /* docextractd was killed before. */
@@ -770,61 +761,88 @@ static void backend_without_a_job_is_refused(void **state)
   assert_true(client->is_gone);
 }
 
-/* The error of another section does not stop the queue. */
-static void error_ends_the_print_job_but_not_the_job(void **state)
+static void client_is_told_that_its_job_waits_for_an_administrator(void **state)
 {
   static const struct dx_note note = {
       .kind = DX_NOTE_ADMIN, .code = DX_E_KEY, .text = "no key"};
-  struct managed *managed = take(KEY, true);
+  struct managed *managed;
   struct client *client;
-  size_t i;
+  int is_printed;
 
   (void)state;
-  for (i = 0; i < 2; i++) {
+  for (is_printed = 0; is_printed < 2; is_printed++) {
+    managed = take(is_printed == 0 ? KEY : KEY_2, is_printed == 1);
     client = attend(managed);
-    if (i == 1)
-      assert_int_equal(dx_submission_set_place(&managed->job->submissions[0],
-                                               "other", "https://a.example",
-                                               NULL, &err),
-                       DX_OK);
-    managed->job->dirty = false;
     attend_note(managed, &note);
-    check_heard(client, i == 0 ? "end E_KEY no key\n" : "end E_JOB no key\n");
-    assert_true(client->is_gone);
-    assert_null(managed->attendant);
-    assert_true(managed->job->dirty);
-    assert_int_equal(managed->job->print.backend, DX_BACKEND_ENDED);
+    check_heard(client, "note admin E_KEY 1 0 0 -1 no key\n");
+    assert_ptr_equal(managed->attendant, client);
+    assert_false(client->is_gone);
   }
 }
 
-static void
-command_is_told_that_its_job_waits_for_an_administrator(void **state)
+/* CUPS runs the print job of a restored job again. */
+static void attended_copy_frees_the_queue_or_is_decided(void **state)
 {
-  static const struct dx_note note = {
-      .kind = DX_NOTE_ADMIN, .code = DX_E_KEY, .text = "no key"};
-  struct managed *managed = take(KEY, false);
-  struct client *client = attend(managed);
+  struct managed *managed = take(KEY, true);
+  struct client *client = attend(managed), *admin = dial();
+  struct dx_job *job;
 
   (void)state;
-  attend_note(managed, &note);
-  check_heard(client, "note admin E_KEY 1 0 0 -1 no key\n");
+  managed->job->is_copy = true;
+  dx_engine_tell(manager.engine, managed->job);
+  check_heard(client, "note admin E_JOB 1 ");
+  say(admin, "retry " KEY);
+  check_heard(admin, "done Retrying job " KEY);
+  assert_false(managed->job->is_copy);
+  assert_true(managed->job->dirty);
   assert_ptr_equal(managed->attendant, client);
+  managed->job->is_copy = true;
+  say(client, "leave");
+  check_heard(client, "left\n");
+  job = load(KEY);
+  assert_true(job->is_copy);
+  assert_int_equal(job->print.backend, DX_BACKEND_LEFT);
+  dx_job_free(&job);
 }
 
-/* The problem may have been fixed; only a connected backend reports it. */
-static void job_that_waits_for_an_administrator_is_tried_again(void **state)
+static void attended_job_is_tried_again_at_once(void **state)
 {
-  static const enum dx_code codes[] = {DX_E_KEY, DX_E_CONFIG, DX_E_DENIED,
-                                       DX_E_NET};
   struct managed *managed = take(KEY, true);
+  struct client *client = dial();
+
+  (void)state;
+  (void)attend(managed);
+  dx_submission_set_problem(&managed->job->submissions[0], DX_E_KEY, "no key",
+                            0);
+  say(client, "retry " KEY);
+  check_heard(client,
+              "done Retrying job " KEY "; check with: docextract jobs\n");
+  assert_false(managed->job->print.decided);
+  assert_non_null(managed->attendant);
+}
+
+/* It was noticed while no backend was connected. Nothing is tried because of
+ * that. */
+static void backend_that_attends_is_told_of_the_problem(void **state)
+{
+  static const enum dx_code codes[] = {DX_E_NET, DX_E_KEY};
+  struct managed *managed = take(KEY, true);
+  struct client *client;
+  char line[100];
   size_t i;
 
   (void)state;
-  for (i = 0; i < 4; i++) {
-    managed->job->message_code = codes[i];
+  (void)snprintf(line, sizeof(line), "attend %s %s", managed->job->print.key,
+                 managed->job->print.run);
+  for (i = 0; i < 2; i++) {
+    dx_submission_set_problem(&managed->job->submissions[1], codes[i],
+                              "no network", 0);
     managed->job->submissions[0].overdue = true; /* until it begins again */
-    (void)attend(managed);
-    assert_int_equal(managed->job->submissions[0].overdue, i == 3);
+    client = dial();
+    say(client, line);
+    check_heard(client, dx_code_name(codes[i]));
+    check_heard(client, "no network");
+    assert_true(managed->job->submissions[0].overdue);
   }
 }
 
@@ -848,16 +866,91 @@ static void backend_leaves_only_a_job_without_a_problem(void **state)
   say(client, "leave");
   assert_ptr_equal(managed->attendant, client);
   job->print.undecided = false;
-  set_states(managed, DX_ST_STORED, DX_ST_FAILED);
-  say(client, "leave");
-  assert_ptr_equal(managed->attendant, client);
-  set_states(managed, DX_ST_STORED, DX_ST_STORED);
   say(client, "leave");
   check_heard(client, "left\n");
   assert_null(managed->attendant);
   job = load(KEY);
   assert_int_equal(job->print.backend, DX_BACKEND_LEFT);
   dx_job_free(&job);
+}
+
+/* Of two documents one has failed: CUPS is to hold the print job. */
+static void print_job_is_held_while_the_rest_goes_on(void **state)
+{
+  static const enum dx_state failed[] = {DX_ST_FAILED, DX_ST_REFUSED};
+  struct managed *managed = take(KEY, true);
+  struct client *client;
+  struct dx_job *job;
+  size_t i;
+
+  (void)state;
+  for (i = 0; i < 2; i++) {
+    managed->job->print.backend = DX_BACKEND_BROKEN;
+    client = attend(managed);
+    set_states(managed, DX_ST_STORED, failed[i]);
+    managed->job->submissions[1].code = DX_E_REFUSED;
+    damage("jobs/" KEY);
+    say(client, "leave"); /* not durable yet */
+    assert_ptr_equal(managed->attendant, client);
+    assert_int_equal(managed->job->print.backend, DX_BACKEND_ATTENDS);
+    bad_directory = 0;
+    say(client, "leave");
+    check_heard(
+        client,
+        "sentence 0 of 2 documents extracted; document 2: the "
+        "service rejected it; print it to a new PDF, and print that, or ask "
+        "the administrator; the rest is being processed");
+    check_heard(client, "end E_REFUSED 0 of 2 documents extracted; document 2");
+    assert_true(client->is_gone);
+    assert_null(managed->attendant);
+    job = load(KEY);
+    assert_int_equal(job->print.backend, DX_BACKEND_HELD);
+    assert_int_equal(job->submissions[0].state, DX_ST_STORED);
+    dx_job_free(&job);
+  }
+}
+
+/* docextractd was killed between the journal and the response. */
+static void backend_of_a_held_print_job_is_told_again(void **state)
+{
+  struct managed *managed = take(KEY, true);
+  struct client *client;
+
+  (void)state;
+  set_states(managed, DX_ST_STORED, DX_ST_FAILED);
+  managed->job->print.backend = DX_BACKEND_HELD;
+  client = attend(managed);
+  assert_int_equal(managed->job->print.backend, DX_BACKEND_HELD);
+  say(client, "leave");
+  check_heard(client, "end E_REFUSED ");
+}
+
+static void released_print_job_attends_again(void **state)
+{
+  struct managed *managed = take(KEY, true);
+  struct client *client = attend(managed);
+
+  (void)state;
+  set_states(managed, DX_ST_STORED, DX_ST_FAILED);
+  say(client, "leave");
+  assert_int_equal(managed->job->print.backend, DX_BACKEND_HELD);
+  managed = take(KEY, true);
+  assert_int_equal(managed->job->submissions[1].state, DX_ST_STORED);
+  (void)attend(managed);
+  assert_int_equal(managed->job->print.backend, DX_BACKEND_ATTENDS);
+}
+
+/* It is told the outcome as soon as that is written. */
+static void backend_does_not_leave_what_has_ended(void **state)
+{
+  struct managed *managed = take(KEY, true);
+  struct client *client = attend(managed);
+
+  (void)state;
+  set_states(managed, DX_ST_EXTRACTED, DX_ST_FAILED);
+  say(client, "leave");
+  assert_ptr_equal(managed->attendant, client);
+  assert_int_equal(managed->job->print.backend, DX_BACKEND_ATTENDS);
 }
 
 static void backend_that_asked_nobody_decides_nothing(void **state)
@@ -887,9 +980,9 @@ static void canceled_job_says_what_the_service_has(void **state)
   assert_int_equal(dx_submission_set_place(&subs[0], "gone",
                                            "https://a.example", NULL, &err),
                    DX_OK);
-  dx_job_set_message(managed->job, DX_E_NET, "trying again", 0);
+  dx_job_set_problem(managed->job, DX_E_NET, "trying again", 0);
   say(client, "cancel " KEY);
-  assert_string_equal(managed->job->message, "");
+  assert_string_equal(managed->job->problem.text, "");
   turn();
   assert_string_equal(dialed[0].lines,
                       "line Canceled job " KEY "\n"
@@ -911,6 +1004,31 @@ static void retry_moves_only_what_is_not_settled(void **state)
   assert_string_equal(subs[1].section, "other");
 }
 
+/* Its documents were sent to different BaseURLs. */
+static void job_moves_as_a_whole_or_not_at_all(void **state)
+{
+  struct managed *managed = take(KEY, false);
+  struct dx_submission *subs = managed->job->submissions;
+  struct dx_job *job;
+
+  (void)state;
+  register_sources(managed);
+  set_states(managed, DX_ST_UPLOADED, DX_ST_UPLOADED);
+  assert_int_equal(dx_submission_set_place(&subs[1], "default",
+                                           "https://b.example", NULL, &err),
+                   DX_OK);
+  say(dial(), "retry " KEY " other");
+  check_heard(&dialed[0].client, "error E_CONFIG a document of the job was "
+                                 "sent to another BaseURL");
+  assert_string_equal(subs[0].section, "default");
+  assert_string_equal(managed->job->service, "default");
+  turn();
+  job = load(KEY);
+  assert_string_equal(job->submissions[0].section, "default");
+  assert_string_equal(job->submissions[1].section, "default");
+  dx_job_free(&job);
+}
+
 /* The device URI of its queue was changed before the client sent it again. */
 static void moved_job_is_found_when_it_is_sent_again(void **state)
 {
@@ -928,6 +1046,18 @@ static void moved_job_is_found_when_it_is_sent_again(void **state)
   assert_int_equal(dx_spool_pick_up(&spool, receipt, &err), DX_E_EXISTS);
   assert_string_equal(receipt->key, KEY);
   dx_job_free(&receipt);
+}
+
+static void job_is_found_by_each_of_its_print_jobs(void **state)
+{
+  (void)state;
+  (void)take(KEY, true);
+  sent_uuid = KEY;
+  (void)take(KEY_2, true);
+  assert_ptr_equal(manager_find(&manager, KEY), manager_find(&manager, KEY_2));
+  forget(manager_find(&manager, KEY_2));
+  assert_null(manager_find(&manager, KEY));
+  assert_null(manager_find(&manager, KEY_2));
 }
 
 /* Also a job whose documents are gone, if the service may have them. */
@@ -956,6 +1086,29 @@ static void retried_job_is_saved_and_new(void **state)
   assert_int_equal(stored_state(KEY), DX_ST_UPLOADED);
 }
 
+/* What has not failed is sent at once, whatever CUPS does with its print job.
+ */
+static void retry_names_the_print_job_that_is_held(void **state)
+{
+  struct managed *managed = take(KEY, true);
+  char file[DX_FILE_NAME_BYTES];
+  struct client *client = dial();
+
+  (void)state;
+  set_states(managed, DX_ST_STORED, DX_ST_REFUSED);
+  managed->job->print.backend = DX_BACKEND_HELD;
+  managed->job->documents[1].is_here = false;
+  dx_document_file(1, file);
+  assert_int_equal(unlinkat(managed->job->dirfd, file, 0), 0);
+  (void)strcpy(managed->job->submissions[1].reason, "it is damaged");
+  say(client, "retry " KEY);
+  check_heard(client,
+              "warn document 2 is sent again when print job chart-17 is "
+              "released: it is damaged\n");
+  check_heard(client, "done Retrying job " KEY);
+  assert_true(managed->job->print.decided);
+}
+
 static void job_whose_on_result_is_pending_is_not_purged(void **state)
 {
   struct dx_job *job;
@@ -972,6 +1125,61 @@ static void job_whose_on_result_is_pending_is_not_purged(void **state)
   assert_int_equal(entries("finished"), 1);
 }
 
+/* In memory, or not. */
+static struct managed *take_with_hook(const char *problem)
+{
+  struct managed *managed = take(KEY, true);
+
+  set_states(managed, DX_ST_EXTRACTED, DX_ST_EXTRACTED);
+  managed->job->submissions[0].hook_ms = now_ms;
+  dx_submission_set_problem(&managed->job->submissions[0], DX_OK, problem, 0);
+  managed->job->dirty = true;
+  turn();
+  assert_ptr_equal(manager_find(&manager, KEY), managed);
+  return managed;
+}
+
+static void cancel_acknowledges_an_on_result_that_failed(void **state)
+{
+  struct client *client = dial();
+
+  (void)state;
+  (void)take_with_hook("OnResult failed");
+  say(client, "cancel " KEY);
+  check_heard(client, "done OnResult is not run again for job " KEY);
+  assert_null(manager_find(&manager, KEY));
+  assert_int_equal(entries("finished"), 1);
+  say(client, "purge " KEY);
+  check_heard(client, "done Removed job " KEY);
+}
+
+/* A user may cancel a job that has just been extracted. */
+static void cancel_leaves_an_on_result_that_has_not_failed(void **state)
+{
+  struct client *client = dial();
+
+  (void)state;
+  (void)take_with_hook("");
+  say(client, "cancel " KEY);
+  check_heard(client, "done Job " KEY " has already finished");
+  assert_non_null(manager_find(&manager, KEY));
+  assert_true(dx_job_awaits_hook(manager_find(&manager, KEY)->job));
+}
+
+static void retry_runs_on_result_at_once(void **state)
+{
+  struct client *client = dial();
+  struct managed *managed = take_with_hook("OnResult failed");
+
+  (void)state;
+  now_ms += 1000;
+  say(client, "retry " KEY);
+  check_heard(client, "done Running OnResult again for job " KEY);
+  managed = manager_find(&manager, KEY);
+  assert_non_null(managed);
+  assert_true(dx_job_awaits_hook(managed->job));
+}
+
 /* The merge may have failed because the disk is full. */
 static void job_with_a_receipt_is_not_purged(void **state)
 {
@@ -985,15 +1193,123 @@ static void job_with_a_receipt_is_not_purged(void **state)
   assert_int_equal(entries("finished"), 1);
 }
 
+/* A job has failed after its backend had left. */
+static void fail_left(const char *key)
+{
+  struct managed *managed = take(key, true);
+
+  managed->job->print.backend = DX_BACKEND_LEFT;
+  set_states(managed, DX_ST_FAILED, DX_ST_FAILED);
+  turn();
+  assert_null(manager_find(&manager, key));
+}
+
+static void restart(void)
+{
+  struct dx_config *config = manager.config;
+
+  manager.config = NULL; /* the next one takes it */
+  manager_stop(&manager);
+  manager = (struct manager){.spool = &spool, .stop_fd = -1};
+  assert_int_equal(manager_start(&manager, config, &err), DX_OK);
+}
+
+static void load_all(void)
+{
+  while (manager_is_loading(&manager))
+    (void)manager_turn(&manager);
+}
+
+static size_t failures(const char *queue)
+{
+  return failures_count(&manager.failures, queue);
+}
+
+static void unseen_failures_are_counted(void **state)
+{
+  struct client *client = dial();
+
+  (void)state;
+  fail_job("1" KEY_REST, true); /* its backend was there */
+  fail_left("2" KEY_REST);
+  fail_left("3" KEY_REST);
+  assert_int_equal(failures("chart"), 2);
+  assert_int_equal(failures("other"), 0);
+  restart();
+  load_all();
+  assert_int_equal(failures("chart"), 2);
+  say(client, "retry 2" KEY_REST);
+  assert_int_equal(failures("chart"), 1);
+  say(client, "seen");
+  check_heard(client, "done Acknowledged 1 failed job\n");
+  assert_int_equal(failures("chart"), 0);
+  restart();
+  load_all();
+  assert_int_equal(failures("chart"), 0);
+}
+
+/* Nobody knows which of them has waited longest. */
+static void until_all_are_loaded_only_attended_jobs_are_sent(void **state)
+{
+  struct client *client = dial();
+  struct managed *managed;
+
+  (void)state;
+  (void)take("1" KEY_REST, false);
+  (void)take("2" KEY_REST, false);
+  restart();
+  tick_ms = DX_TURN_MS - 1; /* a turn loads one */
+  (void)manager_turn(&manager);
+  managed = LIST_FIRST(&manager.jobs);
+  assert_non_null(managed);
+  assert_true(manager_is_loading(&manager));
+  assert_int_equal(dx_engine_run(manager.engine, 0, NULL, 0, &err), DX_OK);
+  assert_int_equal(open_calls("service"), 0);
+  managed->job->queue = strdup("chart");
+  managed->job->print.undecided = true;
+  say(client, "seen");
+  attend_send_failures(client, "chart");
+  assert_null(strstr(dialed[0].lines, "failures"));
+  managed->job->print.undecided = false;
+  load_all();
+  tick_ms = 0;
+  now_ms += 1000;
+  turn();
+  assert_int_equal(open_calls("service"), 1);
+}
+
+/* Its OnResult is pending. */
 static void seen_failures_are_marked_in_memory_too(void **state)
+{
+  struct managed *managed = take(KEY, true);
+  struct client *client = dial();
+
+  (void)state;
+  managed->job->print.backend = DX_BACKEND_LEFT;
+  set_states(managed, DX_ST_FAILED, DX_ST_FAILED);
+  managed->job->submissions[0].hook_ms = now_ms;
+  turn();
+  assert_ptr_equal(manager_find(&manager, KEY), managed);
+  assert_int_equal(failures("chart"), 1);
+  say(client, "seen");
+  check_heard(client, "done Acknowledged 1 failed job\n");
+  assert_true(managed->job->seen);
+  assert_int_equal(failures("chart"), 0);
+}
+
+static void retried_job_is_no_failure(void **state)
 {
   struct managed *managed = take(KEY, true);
 
   (void)state;
   managed->job->print.backend = DX_BACKEND_LEFT;
   set_states(managed, DX_ST_FAILED, DX_ST_FAILED);
-  say(dial(), "seen");
-  assert_true(managed->job->seen);
+  managed->job->submissions[0].hook_ms = now_ms;
+  turn();
+  assert_int_equal(failures("chart"), 1);
+  say(dial(), "retry " KEY);
+  assert_ptr_equal(manager_find(&manager, KEY), managed);
+  assert_int_equal(failures("chart"), 0);
 }
 
 static void hello_ends_with_its_client(void **state)
@@ -1032,24 +1348,37 @@ int main(void)
       MANAGED(failed_job_is_canceled_with_its_print_job),
       MANAGED(job_that_cannot_be_read_now_is_not_canceled_yet),
       MANAGED(failures_are_those_of_the_queue),
-      MANAGED(incomplete_receipt_is_not_sent),
       MANAGED(refused_documents_get_their_manifests_after_a_restart),
       MANAGED(receipts_are_looked_for_when_a_backend_is_gone),
       MANAGED(backend_may_connect_again),
       MANAGED(backend_of_an_earlier_run_is_sent_away),
       MANAGED(backend_without_a_job_is_refused),
-      MANAGED(error_ends_the_print_job_but_not_the_job),
-      MANAGED(command_is_told_that_its_job_waits_for_an_administrator),
-      MANAGED(job_that_waits_for_an_administrator_is_tried_again),
+      MANAGED(client_is_told_that_its_job_waits_for_an_administrator),
+      MANAGED(attended_copy_frees_the_queue_or_is_decided),
+      MANAGED(attended_job_is_tried_again_at_once),
+      MANAGED(backend_that_attends_is_told_of_the_problem),
       MANAGED(backend_leaves_only_a_job_without_a_problem),
+      MANAGED(print_job_is_held_while_the_rest_goes_on),
+      MANAGED(backend_of_a_held_print_job_is_told_again),
+      MANAGED(released_print_job_attends_again),
+      MANAGED(backend_does_not_leave_what_has_ended),
       MANAGED(backend_that_asked_nobody_decides_nothing),
       MANAGED(canceled_job_says_what_the_service_has),
       MANAGED(retry_moves_only_what_is_not_settled),
+      MANAGED(job_moves_as_a_whole_or_not_at_all),
       MANAGED(moved_job_is_found_when_it_is_sent_again),
+      MANAGED(job_is_found_by_each_of_its_print_jobs),
       MANAGED(retried_job_is_saved_and_new),
+      MANAGED(retry_names_the_print_job_that_is_held),
       MANAGED(job_whose_on_result_is_pending_is_not_purged),
+      MANAGED(cancel_acknowledges_an_on_result_that_failed),
+      MANAGED(cancel_leaves_an_on_result_that_has_not_failed),
+      MANAGED(retry_runs_on_result_at_once),
       MANAGED(job_with_a_receipt_is_not_purged),
+      MANAGED(unseen_failures_are_counted),
+      MANAGED(until_all_are_loaded_only_attended_jobs_are_sent),
       MANAGED(seen_failures_are_marked_in_memory_too),
+      MANAGED(retried_job_is_no_failure),
       MANAGED(hello_ends_with_its_client),
   };
 

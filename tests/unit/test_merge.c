@@ -366,7 +366,7 @@ static void first_run(const char *letters, const char *states)
   job->print.final = DX_FINAL_CANCELED;
   job->print.decided = job->print.undecided = true;
   job->seen = true;
-  dx_job_set_message(job, DX_E_JOB, "of the first run", 1);
+  dx_job_set_problem(job, DX_E_JOB, "of the first run", 1);
   assert_int_equal(dx_job_save(job, &err), DX_OK);
   assert_int_equal(dx_spool_settle(&spool, job, &err), DX_OK);
   dx_job_free(&job);
@@ -429,7 +429,7 @@ static void assert_second_run(void)
   assert_int_equal(job->print.final, DX_FINAL_NONE);
   assert_false(job->print.decided || job->print.undecided);
   assert_false(job->seen);
-  assert_string_equal(job->message, "");
+  assert_string_equal(job->problem.text, "");
   dx_job_free(&job);
 }
 
@@ -439,6 +439,29 @@ static void test_released(void **state)
   make_second_run();
   assert_int_equal(take_receipt(), DX_OK);
   assert_second_run();
+}
+
+/* The job, or the receipt, was restored: what was sent since is unknown. */
+static void print_job_of_a_copy_that_runs_again_needs_a_decision(void **state)
+{
+  struct dx_job *job;
+  int is_receipt;
+
+  for (is_receipt = 0; is_receipt < 2; is_receipt++) {
+    first_run("AB", "xf");
+    commit("AB", "second");
+    job = is_receipt ? receipt() : load();
+    job->is_copy = true;
+    assert_int_equal(dx_job_save(job, &err), DX_OK);
+    dx_job_free(&job);
+    assert_int_equal(take_receipt(), DX_OK);
+    job = load();
+    assert_place(job, 1, DX_ST_UPLOADED, 'B');
+    assert_true(job->is_copy);
+    dx_job_free(&job);
+    assert_int_equal(stop(state), 0);
+    assert_int_equal(start(state), 0);
+  }
 }
 
 /* The receipt is removed only when that is durable. */
@@ -886,6 +909,8 @@ int main(void)
       cmocka_unit_test(test_registered_only),
       cmocka_unit_test(test_bytes),
       cmocka_unit_test_setup_teardown(test_released, start, stop),
+      cmocka_unit_test_setup_teardown(
+          print_job_of_a_copy_that_runs_again_needs_a_decision, start, stop),
       cmocka_unit_test_setup_teardown(
           receipt_stays_until_its_documents_are_durable, start, stop),
       cmocka_unit_test_setup_teardown(test_killed_at_every_step, start, stop),

@@ -13,11 +13,11 @@
 #include "lib/base/fs.h"
 #include "lib/base/history.h"
 #include "lib/control/metrics.h"
-#include "lib/spool/transfer.h"
 
 #define FAILED "0123456789abcdef0123456789abcdef"
 #define WAITING "1123456789abcdef0123456789abcdef"
 #define DAMAGED "2123456789abcdef0123456789abcdef"
+#define OTHER "3123456789abcdef0123456789abcdef"
 #define AGE_S 5000
 
 static char dir[TEMP_DIR_BYTES];
@@ -45,7 +45,8 @@ static int stop(void **state)
 }
 
 /* Received AGE_S ago. */
-static void add(const char *key, const char *of, enum dx_state its)
+static void add_with(const char *key, const char *of, enum dx_state its,
+                     enum dx_code problem)
 {
   struct dx_job *job = dx_job_new();
 
@@ -62,8 +63,14 @@ static void add(const char *key, const char *of, enum dx_state its)
   assert_int_equal(dx_job_plan(job, &err), DX_OK);
   job->submissions[0].state = its;
   job->received_at = dx_wall_ms() - AGE_S * INT64_C(1000);
+  dx_job_set_problem(job, problem, "problem", 0);
   assert_int_equal(dx_job_save(job, &err), DX_OK);
   dx_job_free(&job);
+}
+
+static void add(const char *key, const char *of, enum dx_state its)
+{
+  add_with(key, of, its, DX_OK);
 }
 
 static void add_damaged(const char *path, size_t bytes)
@@ -121,6 +128,17 @@ static void only_a_job_in_progress_has_an_age(void **state)
                   AGE_S + 100);
 }
 
+static void jobs_that_need_the_administrator_are_counted(void **state)
+{
+  (void)state;
+  add_with(WAITING, "default", DX_ST_STORED, DX_E_NET);
+  assert_int_equal(value("needs_admin_jobs" OF("default", "")), 0);
+  add_with(FAILED, "default", DX_ST_FAILED, DX_E_KEY);
+  assert_int_equal(value("needs_admin_jobs" OF("default", "")), 0);
+  add_with(OTHER, "default", DX_ST_STORED, DX_E_KEY);
+  assert_int_equal(value("needs_admin_jobs" OF("default", "")), 1);
+}
+
 static void damaged_jobs_are_counted_wherever_they_are(void **state)
 {
   int64_t before;
@@ -137,24 +155,12 @@ static void damaged_jobs_are_counted_wherever_they_are(void **state)
 
 static void service_that_is_down_is_not_up(void **state)
 {
-  const struct dx_pause pause = {.until_ms = 1, .down_ms = 1};
+  const struct dx_pause pause = {.until_ms = 1, .is_down = 1};
 
   (void)state;
   assert_int_equal(value("service_up" OF("default", "")), 1);
   dx_pause_write(spool.history_dirfd, host, service.port, &pause);
   assert_int_equal(value("service_up" OF("default", "")), 0);
-}
-
-static void incomplete_transfers_are_counted(void **state)
-{
-  static struct dx_transfers transfers = {.count = 1};
-
-  (void)state;
-  transfers.jobs[0].status = DX_TRANSFER_LOST;
-  (void)strcpy(transfers.jobs[0].service, section);
-  dx_transfers_write(spool.history_dirfd, &transfers);
-  assert_int_equal(value("transfers" OF("default", ",state=\"lost\"")), 1);
-  assert_int_equal(value("transfers" OF("default", ",state=\"stalled\"")), 0);
 }
 
 #define IN_SPOOL(test) cmocka_unit_test_setup_teardown(test, start, stop)
@@ -164,9 +170,9 @@ int main(void)
   const struct CMUnitTest tests[] = {
       IN_SPOOL(jobs_are_counted_by_service_and_state),
       IN_SPOOL(only_a_job_in_progress_has_an_age),
+      IN_SPOOL(jobs_that_need_the_administrator_are_counted),
       IN_SPOOL(damaged_jobs_are_counted_wherever_they_are),
       IN_SPOOL(service_that_is_down_is_not_up),
-      IN_SPOOL(incomplete_transfers_are_counted),
   };
 
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -38,7 +38,8 @@ static struct dx_service service = {.name = name,
                                     .token = DX_TOKEN_FILE,
                                     .processing_limit_ms = 1800000,
                                     .results_dir = results};
-static struct dx_config config = {.services = &service, .service_count = 1};
+static struct dx_config config = {
+    .services = &service, .service_count = 1, .spool_dir = dir};
 static struct dx_err err;
 
 /* A clock that only the tests set forward. */
@@ -376,10 +377,10 @@ static void program_that_fails_is_run_again(void **state)
   struct dx_job *job;
 
   (void)state;
-  write_program("echo >> $out; [ \"$(wc -l < $out)\" -ge 10 ]");
+  write_program("echo >> $out; [ \"$(wc -l < $out)\" -ge 12 ]");
   end_job(KEY, false);
   add(KEY);
-  for (wanted = 1; wanted < 10; wanted++) {
+  for (wanted = 1; wanted < 12; wanted++) {
     turn_until(has_failed);
     assert_int_equal(ended, 1);
     ahead_ms += wait_ms - 5000;
@@ -387,7 +388,10 @@ static void program_that_fails_is_run_again(void **state)
     assert_int_equal(count_lines(), wanted);
     assert_in("jobs", KEY);
     assert_int_equal(dx_spool_load(&spool, KEY, &job, &err), DX_OK);
-    assert_string_equal(job->message, "OnResult failed and will be run again");
+    assert_string_equal(dx_job_problem(job)->text,
+                        "OnResult failed (status 1); when the cause is fixed: "
+                        "docextract retry 01234567; if it need not be run: "
+                        "docextract cancel 01234567");
     dx_job_free(&job);
     ahead_ms += 5000;
     wait_ms =
@@ -396,26 +400,177 @@ static void program_that_fails_is_run_again(void **state)
   turn_to_end();
   assert_in("finished", KEY);
   assert_int_equal(dx_spool_load(&spool, KEY, &job, &err), DX_OK);
-  assert_string_equal(job->message, "");
+  assert_string_equal(dx_job_problem(job)->text, "");
   dx_job_free(&job);
 }
 
-static void program_is_not_retried_after_a_day(void **state)
+/* For a program that waits for it. */
+static void let_go(void)
+{
+  int fd = openat(spool.dirfd, "out.go", O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
+
+  assert_true(fd >= 0);
+  (void)close(fd);
+}
+
+/* Whatever has happened since the job ended. */
+static void program_is_run_until_it_succeeds(void **state)
+{
+  (void)state;
+  write_program("echo >> $out; [ -e $out.go ]");
+  end_job(KEY, false);
+  ahead_ms += 100 * 86400000LL; /* no process ran */
+  add(KEY);
+  wanted = 1;
+  turn_until(has_failed);
+  assert_in("jobs", KEY);
+  ahead_ms += 100 * 86400000LL;
+  wanted = 2;
+  turn_until(has_failed);
+  assert_in("jobs", KEY);
+  let_go();
+  ahead_ms += DX_ON_RESULT_MAX_MS;
+  turn_to_end();
+  assert_in("finished", KEY);
+}
+
+/* ---- what it writes to its standard error ---- */
+
+/* The file; "" if there is none. */
+static const char *last_said(size_t number)
+{
+  static char text[512];
+  char path[96];
+  ssize_t n;
+  int fd;
+
+  (void)snprintf(path, sizeof(path), "jobs/" KEY "/on-result-%04zu", number);
+  fd = openat(spool.dirfd, path, O_RDONLY | O_CLOEXEC);
+  n = fd >= 0 ? read(fd, text, sizeof(text) - 1) : 0;
+  if (fd >= 0)
+    (void)close(fd);
+  text[n > 0 ? n : 0] = '\0';
+  return text;
+}
+
+static bool is_log_clean = true;
+static void look_for_name(enum dx_log_level level, const char *line)
+{
+  count_failures(level, line);
+  is_log_clean = is_log_clean && strstr(line, "Ahrens") == NULL;
+}
+
+static void end_of_stderr_is_kept_for_its_owner(void **state)
 {
   struct dx_job *job;
+  struct stat st;
+  size_t i;
 
   (void)state;
-  write_program("echo >> $out; exit 3");
+  dx_log_to(look_for_name);
+  write_program("echo >> $out; echo output\n"
+                "seq 100000 >&2; echo Ann Ahrens >&2; exit 3");
   end_job(KEY, false);
-  ahead_ms += DX_ON_RESULT_FOR_MS + 1000; /* no process ran: at least once */
   add(KEY);
+  wanted = 1;
+  turn_until(has_failed);
+  assert_int_equal(strlen(last_said(1)), DX_ON_RESULT_SAID_BYTES);
+  assert_non_null(strstr(last_said(1), "\n99999\n100000\nAnn Ahrens\n"));
+  assert_null(strstr(last_said(1), "output"));
+  assert_int_equal(fstatat(spool.dirfd, "jobs/" KEY "/on-result-0001", &st, 0),
+                   0);
+  assert_int_equal(st.st_mode & 0777, 0600);
+  assert_int_equal(dx_spool_load(&spool, KEY, &job, &err), DX_OK);
+  assert_non_null(strstr(job->submissions[0].problem.text,
+                         "OnResult failed (status 3); its last error output "
+                         "is in "));
+  assert_non_null(strstr(job->submissions[0].problem.text,
+                         "/jobs/" KEY "/on-result-0001; "));
+  for (i = 0; i < job->submission_count; i++)
+    assert_null(strstr(job->submissions[i].problem.text, "Ahrens"));
+  dx_job_free(&job);
+  assert_true(is_log_clean);
+
+  write_program("echo >> $out; echo other >&2; exit 3");
+  ahead_ms += DX_ON_RESULT_FIRST_MS;
+  wanted = 2;
+  turn_until(has_failed);
+  assert_string_equal(last_said(1), "other\n");
+
+  write_program("echo >> $out; exit 3");
+  ahead_ms += 2LL * DX_ON_RESULT_FIRST_MS;
+  wanted = 3;
+  turn_until(has_failed);
+  assert_string_equal(last_said(1), "");
+  assert_int_equal(dx_spool_load(&spool, KEY, &job, &err), DX_OK);
+  assert_null(strstr(job->submissions[0].problem.text, "error output"));
+  dx_job_free(&job);
+}
+
+/* The other one is still run. */
+static void success_removes_its_file_only(void **state)
+{
+  (void)state;
+  write_program("echo >> $out; echo $1 >&2\n"
+                "[ $DOCEXTRACT_OUTCOME = failed ] && [ -e $out.go ]");
+  end_job(KEY, true);
+  add(KEY);
+  wanted = 2;
+  turn_until(has_failed);
+  assert_non_null(strstr(last_said(2), "S2.job.json"));
+  let_go();
+  ahead_ms += 2LL * DX_ON_RESULT_FIRST_MS;
+  wanted = 3;
+  turn_until(has_failed);
+  while (count_lines() < 4)
+    turn_once(100);
+  while (*last_said(2) != '\0')
+    turn_once(100);
+  assert_non_null(strstr(last_said(1), "S1.job.json"));
+}
+
+/* ---- acknowledgment ---- */
+
+static void acknowledged_failure_is_not_run_again(void **state)
+{
+  (void)state;
+  write_program("echo >> $out; echo why >&2; exit 3");
+  end_job(KEY, false);
+  add(KEY);
+  assert_false(dx_job_acknowledge_hooks(jobs[0])); /* it has not failed */
+  wanted = 1;
+  turn_until(has_failed);
+  assert_int_equal(dx_engine_remove(engine, jobs[0]), DX_OK);
+  assert_true(dx_job_acknowledge_hooks(jobs[0]));
+  assert_int_equal(dx_job_save(jobs[0], &err), DX_OK);
+  assert_int_equal(dx_engine_add(engine, jobs[0], &err), DX_OK);
   turn_to_end();
   assert_int_equal(count_lines(), 1);
   assert_in("finished", KEY);
+  assert_int_equal(
+      faccessat(spool.dirfd, "finished/" KEY "/on-result-0001", F_OK, 0), -1);
+}
+
+/* A section that was renamed does not come back. */
+static void result_of_a_missing_section_is_listed(void **state)
+{
+  struct dx_job *job = NULL;
+
+  (void)state;
+  write_program("echo >> $out");
+  end_job(KEY, false);
   assert_int_equal(dx_spool_load(&spool, KEY, &job, &err), DX_OK);
-  assert_string_equal(job->message,
-                      "OnResult failed for a day and is not run again");
+  assert_int_equal(dx_submission_set_place(&job->submissions[0], "other",
+                                           "https://a", NULL, &err),
+                   DX_OK);
+  assert_int_equal(dx_job_save(job, &err), DX_OK);
   dx_job_free(&job);
+  add(KEY);
+  while (jobs[0]->submissions[0].problem.text[0] == '\0')
+    turn_once(100);
+  assert_non_null(strstr(dx_job_problem(jobs[0])->text,
+                         "service 'other' is not in the configuration"));
+  assert_true(dx_job_acknowledge_hooks(jobs[0]));
 }
 
 static void missing_program_is_retried(void **state)
@@ -479,15 +634,6 @@ static bool is_released_or_has_failed(void)
   return is_released() || has_failed();
 }
 
-/* For a program that waits for it. */
-static void let_go(void)
-{
-  int fd = openat(spool.dirfd, "out.go", O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
-
-  assert_true(fd >= 0);
-  (void)close(fd);
-}
-
 /* It ignores SIGTERM, and so does its child. */
 static void program_that_hangs_is_killed_with_its_children(void **state)
 {
@@ -510,7 +656,7 @@ static void program_that_hangs_is_killed_with_its_children(void **state)
   assert_int_equal(poll(&killed, 1, 0), 0);
   ahead_ms += DX_ON_RESULT_TERM_MS;
   turn_until(has_failed);
-  assert_int_equal(poll(&killed, 1, 10000), 1);
+  assert_int_equal(poll(&killed, 1, UNIT_WAIT_MS), 1);
   (void)close(killed.fd);
   assert_in("jobs", KEY);
   /* The next program is asked to end, too, before it is killed. */
@@ -643,7 +789,11 @@ int main(void)
       CASE(refused_document_runs_the_hook),
       CASE(failure_runs_the_hook_with_its_manifest),
       CASE(program_that_fails_is_run_again),
-      CASE(program_is_not_retried_after_a_day),
+      CASE(program_is_run_until_it_succeeds),
+      CASE(end_of_stderr_is_kept_for_its_owner),
+      CASE(success_removes_its_file_only),
+      CASE(acknowledged_failure_is_not_run_again),
+      CASE(result_of_a_missing_section_is_listed),
       CASE(missing_program_is_retried),
       CASE(failing_program_does_not_delay_others),
       CASE(longest_waiting_program_runs_first),

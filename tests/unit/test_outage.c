@@ -21,6 +21,7 @@ static struct outage {
   enum dx_call_kind kind; /* starts with the first call of this kind */
   struct fixture_response first, then;
   int64_t from_ms, to_ms; /* 0: not yet */
+  int64_t for_ms;
 } outage;
 
 static bool by_outage(const struct fixture_call *call,
@@ -33,7 +34,7 @@ static bool by_outage(const struct fixture_call *call,
   *ret = outage.to_ms == 0 ? outage.first : outage.then;
   if (outage.to_ms == 0) {
     outage.from_ms = call->began_ms;
-    outage.to_ms = call->began_ms + FIXTURE_DAY_MS;
+    outage.to_ms = call->began_ms + outage.for_ms;
   }
   return true;
 }
@@ -58,39 +59,74 @@ static void begin_outage(enum dx_call_kind kind, struct fixture_response first,
   outage.kind = kind;
   outage.first = first;
   outage.then = then;
+  outage.for_ms = FIXTURE_DAY_MS;
   fixture.odd = by_outage;
   fixture.processing_ms = 5 * S;
 }
 
+/* From the end of each call during the outage to the next one of this kind. */
+static int64_t longest_gap_ms(void)
+{
+  const struct fixture_call *last = NULL;
+  int64_t gap_ms = 0;
+  size_t i;
+
+  for (i = 0; i < fixture.call_count; i++) {
+    const struct fixture_call *call = &fixture.calls[i];
+
+    if (call->began_ms < outage.from_ms)
+      continue;
+    if (last != NULL && fixture_gap_ms(last, call) > gap_ms)
+      gap_ms = fixture_gap_ms(last, call);
+    if (call->began_ms >= outage.to_ms)
+      break;
+    last = call;
+  }
+  return gap_ms;
+}
+
+struct bounds {
+  int64_t for_ms;     /* the outage */
+  int least, most;    /* calls in it */
+  int64_t longest_ms; /* between two of them */
+};
+
 /* One document, at most one more registration, one upload, one result; and few
  * calls meanwhile. */
 static void survive(enum dx_call_kind kind, struct fixture_response first,
-                    struct fixture_response then, int least, int most)
+                    struct fixture_response then, struct bounds bounds)
 {
   int calls;
 
   begin_outage(kind, first, then);
+  outage.for_ms = bounds.for_ms;
   (void)fixture_job(1, false);
   if (fixture_drive_to_end() != DX_OK) {
     (void)dx_job_outcome(fixture.jobs[0], &err);
     fail_msg("call of kind %d: %s", (int)kind, err.text);
   }
   calls = fixture_calls_between(outage.from_ms, outage.to_ms);
-  if (calls < least || calls > most)
-    fail_msg("%d calls of kind %d in a day, not %d to %d", calls, (int)kind,
-             least, most);
+  if (calls < bounds.least || calls > bounds.most)
+    fail_msg("%d calls of kind %d, not %d to %d", calls, (int)kind,
+             bounds.least, bounds.most);
+  assert_in_range(longest_gap_ms(), bounds.longest_ms - 5 * S,
+                  bounds.longest_ms + SLACK_MS);
   assert_in_range(after_it(POST), 0, 1);
   assert_in_range(after_it(PUT), 0, 1);
   assert_int_equal(after_it(EXTRACT), 1);
   assert_int_equal(fixture_processed(), 1);
   assert_int_equal(fixture_result_count(), 2);
   assert_int_equal(fixture.notes[DX_NOTE_OVERDUE], 0);
-  assert_true(fixture.now_ms < outage.to_ms + 70 * MIN);
+  /* Up to two checks of the source, and 30 s, before it is registered again. */
+  assert_true(fixture.now_ms < outage.to_ms + bounds.longest_ms + 3 * MIN);
 }
 
-/* 5, 10, 20 s, ... and then every 300 s: 288 calls a day and some before. */
-#define LEAST_PROBES 270
-#define MOST_PROBES 305
+/* A single submission has its own backoff: 1 to 2 s, doubling to 30 to 60 s,
+ * 45 s on average. */
+static const struct bounds a_day = {FIXTURE_DAY_MS, 1870, 1980, MIN};
+static const struct bounds three_hours = {180 * MIN, 220, 265, MIN};
+/* As the service asks for. */
+static const struct bounds hourly = {FIXTURE_DAY_MS, 24, 25, 60 * MIN};
 
 static void every_state_recovers_from_a_day_without_network(void **state)
 {
@@ -100,21 +136,21 @@ static void every_state_recovers_from_a_day_without_network(void **state)
 
   (void)state;
   for (kind = POST; kind <= (int)EXTRACT; kind++) {
-    survive((enum dx_call_kind)kind, unsent, unsent, LEAST_PROBES, MOST_PROBES);
-    survive((enum dx_call_kind)kind, lost, unsent, LEAST_PROBES, MOST_PROBES);
+    survive((enum dx_call_kind)kind, unsent, unsent, a_day);
+    survive((enum dx_call_kind)kind, lost, unsent, three_hours);
     assert_true(fixture.notes[DX_NOTE_DOWN] > 0);
     assert_true(fixture.notes[DX_NOTE_UP] > 0);
   }
 }
 
-static void job_recovers_from_a_day_of_server_errors(void **state)
+static void job_recovers_from_hours_of_server_errors(void **state)
 {
   const struct fixture_response down = {.status = 503};
 
   (void)state;
-  survive(POST, down, down, LEAST_PROBES, MOST_PROBES);
-  survive(SOURCE, down, down, LEAST_PROBES, MOST_PROBES);
-  survive(EXTRACT, down, down, LEAST_PROBES, MOST_PROBES);
+  survive(POST, down, down, three_hours);
+  survive(SOURCE, down, down, three_hours);
+  survive(EXTRACT, down, down, three_hours);
 }
 
 static void job_recovers_from_a_day_of_rate_limits(void **state)
@@ -122,9 +158,9 @@ static void job_recovers_from_a_day_of_rate_limits(void **state)
   const struct fixture_response rate = {.status = 429, .retry_after = "3600"};
 
   (void)state;
-  survive(POST, rate, rate, 24, 25);
-  survive(SOURCE, rate, rate, 24, 25);
-  survive(EXTRACT, rate, rate, 24, 25);
+  survive(POST, rate, rate, hourly);
+  survive(SOURCE, rate, rate, hourly);
+  survive(EXTRACT, rate, rate, hourly);
 }
 
 /* An outage does not count towards ProcessingLimit; the time after it does. */
@@ -152,20 +188,60 @@ static void invalid_responses_are_retried_until_the_limit(void **state)
   assert_in_range(fixture.now_ms - FIXTURE_BEGIN_MS, 30 * MIN, 36 * MIN);
 }
 
-/* Many documents make no more calls than one. */
+/* Once a minute, in the end: creates, or GETs. */
+static void check_probes(enum dx_call_kind kind)
+{
+  const struct fixture_call *last = NULL;
+  int probes = 0;
+  size_t i;
+
+  for (i = 0; i < fixture.call_count; i++) {
+    const struct fixture_call *call = &fixture.calls[i];
+
+    if (call->kind == PUT || (call->kind == POST) != (kind == POST) ||
+        call->began_ms < outage.from_ms + 5 * MIN ||
+        call->began_ms >= outage.to_ms)
+      continue;
+    if (last != NULL)
+      assert_in_range(fixture_gap_ms(last, call), MIN, MIN + SLACK_MS);
+    last = call;
+    probes++;
+  }
+  assert_in_range(probes, (outage.for_ms - 5 * MIN) / (MIN + SLACK_MS),
+                  (outage.for_ms - 5 * MIN) / MIN + 1);
+}
+
+/* Many documents make no more calls than one a minute. */
 static void one_job_tests_the_service_for_all_during_an_outage(void **state)
 {
-  const struct fixture_response unsent = {.code = DX_E_NET, .not_sent = true};
-  int calls;
+  static const struct {
+    enum dx_call_kind kind;
+    struct fixture_response response;
+  } rows[] = {
+      {POST, {.code = DX_E_NET, .not_sent = true}},
+      {POST, {.code = DX_E_NET}},                /* reset, or too late */
+      {POST, {.code = DX_E_NET, .status = 201}}, /* the body is cut */
+      {POST, {.status = 200, .body = "<html>"}},
+      {POST, {.status = 502}},
+      {SOURCE, {.code = DX_E_NET}},
+      {SOURCE, {.code = DX_E_NET, .status = 200}},
+      {EXTRACT, {.status = 408}},
+  };
+  size_t i;
 
   (void)state;
-  begin_outage(SOURCE, unsent, unsent);
-  (void)fixture_job(10, false);
-  assert_int_equal(fixture_drive_to_end(), DX_OK);
-  calls = fixture_calls_between(outage.from_ms + 10 * MIN, outage.to_ms);
-  assert_in_range(calls, 260, 2 * MOST_PROBES);
-  assert_int_equal(fixture_processed(), 10);
-  assert_int_equal(fixture_result_count(), 20);
+  for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    begin_outage(rows[i].kind, rows[i].response, rows[i].response);
+    if (i > 0)
+      outage.for_ms = 180 * MIN;
+    fixture.url_life_s = 2 * FIXTURE_DAY_MS / S;
+    (void)fixture_job(10, false);
+    assert_int_equal(fixture_drive_to_end(), DX_OK);
+    check_probes(rows[i].kind);
+    assert_int_equal(fixture_processed(), 10);
+    assert_int_equal(fixture_result_count(), 20);
+    assert_true(fixture.now_ms < outage.to_ms + 2 * MIN);
+  }
 }
 
 /* Three errors, a good response, three errors, ... */
@@ -176,8 +252,7 @@ static bool three_of_four(const struct fixture_call *call,
   return call->kind == SOURCE && call->nth % 4 != 0;
 }
 
-/* From the fifth in a row the service counts as down, and only then. */
-static void only_consecutive_failures_count_as_down(void **state)
+static void response_resets_the_backoff(void **state)
 {
   int i;
 
@@ -202,7 +277,7 @@ static bool five_fail(const struct fixture_call *call,
 }
 
 /* Although other documents are ready. */
-static void service_that_is_down_is_not_called(void **state)
+static void creates_pause_after_five_failures_of_several(void **state)
 {
   int64_t down_ms;
   size_t i;
@@ -224,21 +299,22 @@ static bool is_down(void)
 
   dx_pause_read(fixture.spool.history_dirfd, fixture.service.host,
                 fixture.service.port, &pause);
-  return pause.down_ms != 0;
+  return pause.is_down != 0;
 }
 
-static bool five_fail_before_it_is_down(const struct fixture_call *call,
-                                        struct fixture_response *ret)
+static bool is_down_after_three(const struct fixture_call *call,
+                                struct fixture_response *ret)
 {
-  assert_true(is_down() == (call->kind == POST && call->nth == 6));
+  assert_true(is_down() ==
+              (call->kind == POST && call->nth >= 4 && call->nth <= 6));
   return five_fail(call, ret);
 }
 
 /* What `docextract metrics` calls service_up. */
-static void service_is_down_from_the_fifth_failure_to_a_success(void **state)
+static void service_is_down_from_the_third_failure_to_a_success(void **state)
 {
   (void)state;
-  fixture.odd = five_fail_before_it_is_down;
+  fixture.odd = is_down_after_three;
   (void)fixture_job(1, false);
   assert_int_equal(fixture_drive_to_end(), DX_OK);
   assert_int_equal(fixture.count[POST], 6);
@@ -255,9 +331,9 @@ static void problem_is_stored_with_its_code(void **state)
   begin_outage(POST, unsent, unsent);
   job = fixture_job(1, false);
   fixture_drive(fixture.now_ms + MIN);
-  assert_int_equal(job->message_code, DX_E_NET);
+  assert_int_equal(dx_job_problem(job)->code, DX_E_NET);
   assert_int_equal(fixture_drive_to_end(), DX_OK);
-  assert_int_equal(job->message_code, DX_OK);
+  assert_int_equal(dx_job_problem(job)->code, DX_OK);
 }
 
 /* Also if docextractd was restarted meanwhile. */
@@ -522,7 +598,7 @@ static void wrong_clock_is_compensated(void **state)
     fixture.odd = wants_its_own_time;
     fixture.clock_off_ms = off_s[i] * S;
     fixture.processing_ms = 20 * MIN; /* some tokens */
-    assert_int_equal(fixture_drive_to_end(), DX_OK);
+    assert_int_equal(fixture_attend(NULL), DX_OK);
     assert_int_equal(fixture.calls[0].status, 401);
     for (k = 1; k < fixture.call_count; k++)
       assert_int_not_equal(fixture.calls[k].status, 401);
@@ -578,8 +654,7 @@ static void message_about_a_refused_token_contains_key_and_clock(void **state)
   assert_non_null(strstr(err.text, "'2026-01'"));
   assert_non_null(strstr(err.text, "600 s"));
   assert_non_null(strstr(err.text, "run 'docextract hello'"));
-  assert_int_equal(fixture.call_count, 3);
-  assert_in_range(fixture.now_ms - FIXTURE_BEGIN_MS, 30 * S, 31 * S);
+  assert_int_equal(fixture.call_count, 2);
 }
 
 static void implausible_clock_difference_is_reported(void **state)
@@ -626,17 +701,22 @@ static void key_replaced_while_a_job_waits_is_used(void **state)
   write_key(NEW_KEY);
   assert_int_equal(fixture_drive_to_end(), DX_OK);
   assert_int_equal(fixture.count[POST], 3);
-  assert_true(fixture.notes[DX_NOTE_TOKEN] > 0);
+  assert_true(fixture.notes[DX_NOTE_ADMIN] > 0);
 }
 
-/* No token, no call; but still three tries. */
-static void unusable_key_stops_the_job_before_any_call(void **state)
+/* No token, no call; it is read again after 5 s, 30 s, doubling to 10 min. */
+static void unusable_key_waits_for_the_administrator(void **state)
 {
   (void)state;
   write_key("short");
   assert_int_equal(fixture_attend(NULL), DX_E_KEY);
+  fixture_drive(FIXTURE_BEGIN_MS + 60 * MIN);
   assert_int_equal(fixture.call_count, 0);
-  assert_in_range(fixture.now_ms - FIXTURE_BEGIN_MS, 30 * S, 31 * S);
+  assert_int_equal(fixture.notes[DX_NOTE_TOKEN], 1);
+  assert_int_equal(fixture.notes[DX_NOTE_ADMIN], 10);
+  write_key(NEW_KEY);
+  assert_int_equal(fixture_drive_to_end(), DX_OK);
+  assert_true(fixture.now_ms < FIXTURE_BEGIN_MS + 71 * MIN);
 }
 
 static void key_fixed_in_time_is_used(void **state)
@@ -650,95 +730,94 @@ static void key_fixed_in_time_is_used(void **state)
   assert_int_equal(fixture.count[POST], 1);
 }
 
-/* Two of three, over and over: never three in a row. */
-static bool refuses_two_of_three(const struct fixture_call *call,
+static bool rejects_two_of_three(const struct fixture_call *call,
                                  struct fixture_response *ret)
 {
   ret->status = 401;
   return call->kind == SOURCE && call->nth % 3 != 0;
 }
 
-static void accepted_token_resets_the_count(void **state)
-{
-  (void)state;
-  fixture.odd = refuses_two_of_three;
-  fixture.processing_ms = 3 * MIN;
-  assert_int_equal(fixture_drive_to_end(), DX_OK);
-  assert_true(fixture.count[SOURCE] >= 9);
-}
-
-static bool refuses_three_at_once(const struct fixture_call *call,
-                                  struct fixture_response *ret)
-{
-  ret->status = 401;
-  return call->kind == POST && call->nth <= 3;
-}
-
-static void calls_with_the_same_token_count_once(void **state)
+/* The next one after a rejection is new, and may only have expired before. */
+static void accepted_token_resets_the_waits(void **state)
 {
   int i;
 
   (void)state;
-  fixture.odd = refuses_three_at_once;
-  fixture.latency_ms = 3000;
-  for (i = 1; i < 3; i++)
-    (void)fixture_job(1, false);
+  fixture.odd = rejects_two_of_three;
+  fixture.processing_ms = 3 * MIN;
   assert_int_equal(fixture_drive_to_end(), DX_OK);
-  assert_true(fixture_nth(POST, 3)->began_ms < fixture_nth(POST, 1)->ended_ms);
-  assert_int_equal(fixture.notes[DX_NOTE_ADMIN], 0);
-  assert_int_equal(fixture.ended, 3);
+  assert_true(fixture.count[SOURCE] >= 9);
+  for (i = 1; i < fixture.count[SOURCE]; i++)
+    if (i % 3 != 0)
+      assert_in_range(
+          fixture_gap_ms(fixture_nth(SOURCE, i), fixture_nth(SOURCE, i + 1)),
+          i % 3 == 1 ? 5 * S : 30 * S,
+          (i % 3 == 1 ? 5 * S : 30 * S) + SLACK_MS);
 }
 
-static bool refuses_seven(const struct fixture_call *call,
+static bool rejects_seven(const struct fixture_call *call,
                           struct fixture_response *ret)
 {
   ret->status = call->nth % 2 ? 401 : 404;
   return call->kind == POST && call->nth <= 7;
 }
 
-/* 10 min each time. */
-static void service_waits_for_the_administrator(void **state)
+/* Whatever the reasons are. */
+static void rejected_job_waits_longer_each_time(void **state)
 {
+  static const int64_t waits[] = {5 * S,   30 * S,  MIN,     2 * MIN,
+                                  4 * MIN, 8 * MIN, 10 * MIN};
   int i;
 
   (void)state;
-  fixture.odd = refuses_seven;
+  fixture.odd = rejects_seven;
   assert_int_equal(fixture_drive_to_end(), DX_OK);
   assert_int_equal(fixture.count[POST], 8);
   assert_true(fixture.notes[DX_NOTE_ADMIN] > 0);
-  for (i = 2; i < 8; i += 2) /* after every 404 */
+  for (i = 1; i < 8; i++)
     assert_in_range(
         fixture_gap_ms(fixture_nth(POST, i), fixture_nth(POST, i + 1)),
-        10 * MIN, 10 * MIN + SLACK_MS);
+        waits[i - 1], waits[i - 1] + SLACK_MS);
 }
 
-/* No queue waits behind the job of another one. */
+/* Also one that has made no call itself: the section pauses. */
 static void every_job_of_the_service_is_notified(void **state)
 {
+  struct dx_job *late;
+  int i;
+
   (void)state;
   fixture.odd = refuses;
   (void)fixture_job(1, false);
+  fixture_drive(FIXTURE_BEGIN_MS + 20 * S);
+  assert_int_equal(fixture.call_count, 4); /* each one, and after 5 s */
+  late = fixture_job(1, false);
+  assert_int_equal(dx_engine_add(fixture.engine, late, &err), DX_OK);
   fixture_drive(FIXTURE_BEGIN_MS + 31 * S);
-  assert_int_equal(fixture.notes[DX_NOTE_ADMIN], 2);
-  assert_int_equal(fixture.jobs[0]->message_code, DX_E_TOKEN);
-  assert_int_equal(fixture.jobs[1]->message_code, DX_E_TOKEN);
-  assert_int_equal(fixture.call_count, 3);
+  assert_int_equal(fixture.call_count, 4);
+  for (i = 0; i < 3; i++) {
+    assert_int_equal(dx_job_problem(fixture.jobs[i])->code, DX_E_TOKEN);
+    assert_non_null(strstr(dx_job_problem(fixture.jobs[i])->text, "(401)"));
+  }
+  fixture.odd = NULL;
+  assert_int_equal(fixture_drive_to_end(), DX_OK);
+  assert_true(fixture.now_ms < FIXTURE_BEGIN_MS + MIN);
 }
 
 /* Who prints after the key was replaced does not wait for ten minutes. */
 static void new_job_is_tried_immediately(void **state)
 {
-  int64_t now_ms;
-
   (void)state;
   fixture.odd = refuses;
   assert_int_equal(fixture_attend(NULL), DX_E_TOKEN);
   fixture.odd = NULL;
-  now_ms = fixture.now_ms;
+  assert_int_equal(fixture.count[POST], 2);
   assert_int_equal(dx_engine_add(fixture.engine, fixture_job(1, false), &err),
                    DX_OK);
+  fixture_drive(fixture.now_ms + S);
+  assert_int_equal(fixture.count[POST], 3);
+  assert_int_equal(fixture.count[PUT], 1);
   assert_int_equal(fixture_drive_to_end(), DX_OK);
-  assert_in_range(fixture.now_ms - now_ms, 0, 30 * S);
 }
 
 /* The time counts for a working service only. */
@@ -755,23 +834,27 @@ static void waiting_for_the_administrator_is_not_overdue(void **state)
   assert_int_equal(fixture_drive_to_end(), DX_OK);
 }
 
-/* It is shown as overdue, and polled once an hour. */
+/* It is shown as overdue, and polled after a tenth of its age. */
 static void job_waits_longer_than_the_limit(void **state)
 {
+  int64_t wait_ms;
   int last;
 
   (void)state;
   fixture.processing_ms = 10 * 60 * MIN;
   fixture_drive(FIXTURE_BEGIN_MS + 5 * 60 * MIN);
-  assert_string_equal(fixture.jobs[0]->message,
+  assert_string_equal(dx_job_problem(fixture.jobs[0])->text,
                       "the extraction is taking longer than ProcessingLimit");
-  assert_int_equal(fixture.jobs[0]->message_code, DX_E_OVERDUE);
+  assert_int_equal(dx_job_problem(fixture.jobs[0])->code, DX_E_OVERDUE);
   assert_int_equal(fixture.notes[DX_NOTE_OVERDUE], 1);
   assert_int_equal(fixture_drive_to_end(), DX_OK);
   last = fixture.count[SOURCE];
+  wait_ms =
+      fixture_gap_ms(fixture_nth(PUT, 1), fixture_nth(SOURCE, last - 1)) / 10;
+  assert_in_range(wait_ms, 54 * MIN, 60 * MIN);
   assert_in_range(
       fixture_gap_ms(fixture_nth(SOURCE, last - 1), fixture_nth(SOURCE, last)),
-      60 * MIN, 60 * MIN + SLACK_MS);
+      wait_ms, wait_ms + SLACK_MS);
 }
 
 /* ---- a source belongs to its section, its BaseURL, and its key ---- */
@@ -898,7 +981,7 @@ static void denial_with_another_key_is_not_final(void **state)
     assert_int_equal(fixture.ended, 1);
     assert_int_equal(fixture.count[POST], 2);
     assert_int_equal(fixture.notes[DX_NOTE_OVERDUE], 0);
-    assert_int_equal(fixture.jobs[1]->message_code, DX_OK);
+    assert_int_equal(dx_job_problem(fixture.jobs[1])->code, DX_OK);
     denial = 0;
     assert_int_equal(fixture_drive_to_end(), DX_OK);
     assert_int_equal(fixture.count[POST], 2);
@@ -922,25 +1005,29 @@ static void time_of_a_denial_does_not_count(void **state)
   assert_int_equal(fixture.notes[DX_NOTE_OVERDUE], 0);
 }
 
-/* Its token may only have expired. */
-static void another_key_is_tried_three_times(void **state)
+/* 30 s, doubling: the old key may be restored. */
+static void denied_source_is_polled_again(void **state)
 {
+  static const int64_t waits[] = {30 * S, MIN, 2 * MIN, 4 * MIN};
   static char id[] = "2026-02";
-  int from;
+  int from, i;
 
   (void)state;
   fixture.odd = denies_the_first;
   upload_one();
   denial = 401;
   fixture.service.token_key_id = id;
-  from = fixture.count[SOURCE];
+  from = fixture.count[SOURCE] + 1;
   fixture_restart();
-  while (fixture.count[SOURCE] < from + 2)
+  while (fixture.count[SOURCE] < from + 3)
     fixture_drive(fixture.now_ms + S);
   denial = 0;
   assert_int_equal(fixture_drive_to_end(), DX_OK);
-  assert_int_equal(fixture.notes[DX_NOTE_ADMIN], 0);
   assert_int_equal(fixture.count[POST], 1);
+  for (i = 0; i < 3; i++)
+    assert_in_range(fixture_gap_ms(fixture_nth(SOURCE, from + i),
+                                   fixture_nth(SOURCE, from + i + 1)),
+                    waits[i], waits[i] + SLACK_MS);
 }
 
 /* A replaced key is used for existing sources. */
@@ -964,14 +1051,14 @@ int main(void)
   cmocka_unit_test_setup_teardown(test, open_with_key, fixture_close)
   const struct CMUnitTest tests[] = {
       OUTAGE(every_state_recovers_from_a_day_without_network),
-      OUTAGE(job_recovers_from_a_day_of_server_errors),
+      OUTAGE(job_recovers_from_hours_of_server_errors),
       OUTAGE(job_recovers_from_a_day_of_rate_limits),
       OUTAGE(slow_extraction_is_overdue_after_an_outage_too),
       OUTAGE(invalid_responses_are_retried_until_the_limit),
       OUTAGE(one_job_tests_the_service_for_all_during_an_outage),
-      OUTAGE(only_consecutive_failures_count_as_down),
-      OUTAGE(service_that_is_down_is_not_called),
-      OUTAGE(service_is_down_from_the_fifth_failure_to_a_success),
+      OUTAGE(response_resets_the_backoff),
+      OUTAGE(creates_pause_after_five_failures_of_several),
+      OUTAGE(service_is_down_from_the_third_failure_to_a_success),
       OUTAGE(problem_is_stored_with_its_code),
       OUTAGE(next_outage_starts_with_short_waits),
       OUTAGE(retry_after_is_honored_in_all_its_forms),
@@ -985,11 +1072,10 @@ int main(void)
       WITH_KEY(message_about_a_refused_token_contains_key_and_clock),
       WITH_KEY(implausible_clock_difference_is_reported),
       WITH_KEY(key_replaced_while_a_job_waits_is_used),
-      WITH_KEY(unusable_key_stops_the_job_before_any_call),
+      WITH_KEY(unusable_key_waits_for_the_administrator),
       WITH_KEY(key_fixed_in_time_is_used),
-      WITH_KEY(accepted_token_resets_the_count),
-      WITH_KEY(calls_with_the_same_token_count_once),
-      WITH_KEY(service_waits_for_the_administrator),
+      WITH_KEY(accepted_token_resets_the_waits),
+      WITH_KEY(rejected_job_waits_longer_each_time),
       WITH_KEY(every_job_of_the_service_is_notified),
       WITH_KEY(new_job_is_tried_immediately),
       WITH_KEY(waiting_for_the_administrator_is_not_overdue),
@@ -1001,7 +1087,7 @@ int main(void)
       WITH_KEY(job_without_a_section_can_be_canceled),
       WITH_KEY(denial_with_another_key_is_not_final),
       WITH_KEY(time_of_a_denial_does_not_count),
-      WITH_KEY(another_key_is_tried_three_times),
+      WITH_KEY(denied_source_is_polled_again),
       WITH_KEY(replaced_key_is_used_for_the_source),
   };
 

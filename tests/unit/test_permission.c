@@ -9,8 +9,8 @@
 
 #define HOUR_MS (60 * 60 * INT64_C(1000))
 
-/* One letter for each of: attends, left, ended, connection broke. s: send, w:
- * wait, c: cancel, ?: decision. */
+/* One letter for each of: attends, left, held, ended, connection broke. s:
+ * send, w: wait, c: cancel, r: cancel what was not sent, ?: decision. */
 struct cells {
   enum dx_answer answer;
   enum dx_final final;
@@ -19,37 +19,37 @@ struct cells {
 };
 
 static const struct cells expected[] = {
-    {DX_ANSWER_OTHER_QUEUE, DX_FINAL_NONE, false, false, "wsww"},
-    {DX_ANSWER_OTHER_QUEUE, DX_FINAL_OVER, false, false, "wsww"},
-    {DX_ANSWER_NOT_OURS, DX_FINAL_NONE, false, false, "cccc"},
-    {DX_ANSWER_NOT_OURS, DX_FINAL_OVER, false, false, "cscc"},
-    {DX_ANSWER_CHANGED, DX_FINAL_NONE, false, false, "????"},
-    {DX_ANSWER_CHANGED, DX_FINAL_OVER, false, false, "?s??"},
-    {DX_ANSWER_CANCELED, DX_FINAL_NONE, false, false, "cccc"},
-    {DX_ANSWER_CANCELED, DX_FINAL_CANCELED, false, false, "cccc"},
-    {DX_ANSWER_CANCELED, DX_FINAL_OVER, false, false, "cscc"},
-    {DX_ANSWER_OVER, DX_FINAL_NONE, false, false, "ssss"},
-    {DX_ANSWER_OVER, DX_FINAL_CANCELED, false, false, "ssss"},
-    {DX_ANSWER_ACTIVE, DX_FINAL_NONE, false, false, "ssww"},
-    {DX_ANSWER_ACTIVE, DX_FINAL_CANCELED, true, true, "ssww"},
-    {DX_ANSWER_ACTIVE, DX_FINAL_OVER, true, true, "ssww"},
-    {DX_ANSWER_HELD, DX_FINAL_NONE, false, false, "wwww"},
-    {DX_ANSWER_HELD, DX_FINAL_OVER, false, false, "wsww"},
-    {DX_ANSWER_HIDDEN, DX_FINAL_NONE, false, false, "ssww"},
-    {DX_ANSWER_HIDDEN, DX_FINAL_CANCELED, false, false, "wwww"},
-    {DX_ANSWER_NONE, DX_FINAL_CANCELED, false, false, "wwww"},
-    {DX_ANSWER_HIDDEN, DX_FINAL_OVER, false, false, "ssww"},
-    {DX_ANSWER_NONE, DX_FINAL_NONE, false, false, "ssww"},
-    {DX_ANSWER_NONE, DX_FINAL_NONE, true, false, "ssww"},
-    {DX_ANSWER_UNKNOWN, DX_FINAL_CANCELED, false, false, "cccc"},
-    {DX_ANSWER_UNKNOWN, DX_FINAL_CANCELED, true, false, "cccc"},
-    {DX_ANSWER_UNKNOWN, DX_FINAL_CANCELED, true, true, "cccc"},
-    {DX_ANSWER_UNKNOWN, DX_FINAL_OVER, false, false, "ssss"},
-    {DX_ANSWER_UNKNOWN, DX_FINAL_OVER, true, true, "ssss"},
-    {DX_ANSWER_UNKNOWN, DX_FINAL_NONE, true, false, "ss?s"},
-    {DX_ANSWER_UNKNOWN, DX_FINAL_NONE, true, true, "?s??"},
-    {DX_ANSWER_UNKNOWN, DX_FINAL_NONE, false, false, "?s??"},
-    {DX_ANSWER_UNKNOWN, DX_FINAL_NONE, false, true, "?s??"},
+    {DX_ANSWER_OTHER_QUEUE, DX_FINAL_NONE, false, false, "wswww"},
+    {DX_ANSWER_OTHER_QUEUE, DX_FINAL_OVER, false, false, "wswww"},
+    {DX_ANSWER_NOT_OURS, DX_FINAL_NONE, false, false, "ccrcc"},
+    {DX_ANSWER_NOT_OURS, DX_FINAL_OVER, false, false, "csrcc"},
+    {DX_ANSWER_CHANGED, DX_FINAL_NONE, false, false, "?????"},
+    {DX_ANSWER_CHANGED, DX_FINAL_OVER, false, false, "?s???"},
+    {DX_ANSWER_CANCELED, DX_FINAL_NONE, false, false, "ccrcc"},
+    {DX_ANSWER_CANCELED, DX_FINAL_CANCELED, false, false, "ccrcc"},
+    {DX_ANSWER_CANCELED, DX_FINAL_OVER, false, false, "csrcc"},
+    {DX_ANSWER_OVER, DX_FINAL_NONE, false, false, "sssss"},
+    {DX_ANSWER_OVER, DX_FINAL_CANCELED, false, false, "sssss"},
+    {DX_ANSWER_ACTIVE, DX_FINAL_NONE, false, false, "sswww"},
+    {DX_ANSWER_ACTIVE, DX_FINAL_CANCELED, true, true, "sswww"},
+    {DX_ANSWER_ACTIVE, DX_FINAL_OVER, true, true, "sswww"},
+    {DX_ANSWER_HELD, DX_FINAL_NONE, false, false, "wwsww"},
+    {DX_ANSWER_HELD, DX_FINAL_OVER, false, false, "wssww"},
+    {DX_ANSWER_HIDDEN, DX_FINAL_NONE, false, false, "sssww"},
+    {DX_ANSWER_HIDDEN, DX_FINAL_CANCELED, false, false, "wwwww"},
+    {DX_ANSWER_NONE, DX_FINAL_CANCELED, false, false, "wwwww"},
+    {DX_ANSWER_HIDDEN, DX_FINAL_OVER, false, false, "sssww"},
+    {DX_ANSWER_NONE, DX_FINAL_NONE, false, false, "sssww"},
+    {DX_ANSWER_NONE, DX_FINAL_NONE, true, false, "sssww"},
+    {DX_ANSWER_UNKNOWN, DX_FINAL_CANCELED, false, false, "ccrcc"},
+    {DX_ANSWER_UNKNOWN, DX_FINAL_CANCELED, true, false, "ccrcc"},
+    {DX_ANSWER_UNKNOWN, DX_FINAL_CANCELED, true, true, "ccrcc"},
+    {DX_ANSWER_UNKNOWN, DX_FINAL_OVER, false, false, "sssss"},
+    {DX_ANSWER_UNKNOWN, DX_FINAL_OVER, true, true, "sssss"},
+    {DX_ANSWER_UNKNOWN, DX_FINAL_NONE, true, false, "ss??s"},
+    {DX_ANSWER_UNKNOWN, DX_FINAL_NONE, true, true, "?s???"},
+    {DX_ANSWER_UNKNOWN, DX_FINAL_NONE, false, false, "?s???"},
+    {DX_ANSWER_UNKNOWN, DX_FINAL_NONE, false, true, "?s???"},
 };
 
 static void printer_and_state_together_are_an_answer(void **state)
@@ -77,7 +77,8 @@ static void printer_and_state_together_are_an_answer(void **state)
 }
 
 static const enum dx_backend columns[] = {DX_BACKEND_ATTENDS, DX_BACKEND_LEFT,
-                                          DX_BACKEND_ENDED, DX_BACKEND_BROKEN};
+                                          DX_BACKEND_HELD, DX_BACKEND_ENDED,
+                                          DX_BACKEND_BROKEN};
 
 static struct dx_permission_facts facts_of(const struct cells *row, int column)
 {
@@ -95,9 +96,9 @@ static void test_every_cell(void **state)
 
   (void)state;
   for (i = 0; i < sizeof(expected) / sizeof(expected[0]); i++)
-    for (column = 0; column < 4; column++) {
+    for (column = 0; column < 5; column++) {
       struct dx_permission_facts facts = facts_of(&expected[i], column);
-      char is = "swc?"[dx_permission(&facts)];
+      char is = "swcr?"[dx_permission(&facts)];
 
       if (is != expected[i].cells[column])
         fail_msg("row %zu (%s), backend %s: %c, not %c", i,
@@ -141,6 +142,9 @@ static void test_not_asked(void **state)
   assert_false(dx_permission_needs_answer(&facts));
   facts.print.backend = DX_BACKEND_ENDED;
   assert_int_equal(dx_permission(&facts), DX_MAY_WAIT);
+  facts.print.backend = DX_BACKEND_HELD; /* it may be released or canceled */
+  assert_int_equal(dx_permission(&facts), DX_MAY_WAIT);
+  assert_true(dx_permission_needs_answer(&facts));
 }
 
 static void test_submitted(void **state)
@@ -164,7 +168,7 @@ static void test_decided(void **state)
 
   (void)state;
   for (i = 0; i < sizeof(expected) / sizeof(expected[0]); i++)
-    for (column = 0; column < 4; column++) {
+    for (column = 0; column < 5; column++) {
       struct dx_permission_facts facts = facts_of(&expected[i], column);
       bool withdrawn = facts.answer == DX_ANSWER_CANCELED ||
                        facts.answer == DX_ANSWER_NOT_OURS;
@@ -173,9 +177,23 @@ static void test_decided(void **state)
       if (!withdrawn)
         assert_int_equal(dx_permission(&facts), DX_MAY_SEND);
       else
-        assert_int_equal("swc?"[dx_permission(&facts)],
+        assert_int_equal("swcr?"[dx_permission(&facts)],
                          expected[i].cells[column]);
     }
+}
+
+/* After a cancel of a held print job: what was sent goes on. */
+static void test_keeps(void **state)
+{
+  enum dx_state st;
+
+  (void)state;
+  for (st = 0; st < DX_ST_COUNT; st++) {
+    assert_false(dx_permission_keeps(st, false));
+    assert_int_equal(dx_permission_keeps(st, true),
+                     st == DX_ST_REGISTERED || st == DX_ST_UPLOADED ||
+                         st == DX_ST_PROCESSING || st == DX_ST_COMPLETE);
+  }
 }
 
 static void test_unclear_for_a_day(void **state)
@@ -195,6 +213,8 @@ static void test_unclear_for_a_day(void **state)
   assert_int_equal(dx_permission(&facts), DX_MAY_WAIT);
   facts.answer = DX_ANSWER_NONE;
   facts.print.backend = DX_BACKEND_LEFT;
+  assert_int_equal(dx_permission(&facts), DX_MAY_SEND);
+  facts.print.backend = DX_BACKEND_HELD;
   assert_int_equal(dx_permission(&facts), DX_MAY_SEND);
 }
 
@@ -272,6 +292,7 @@ int main(void)
       cmocka_unit_test(test_not_asked),
       cmocka_unit_test(test_submitted),
       cmocka_unit_test(test_decided),
+      cmocka_unit_test(test_keeps),
       cmocka_unit_test(test_unclear_for_a_day),
       cmocka_unit_test(test_learn_finals),
       cmocka_unit_test(test_learn_the_rest),

@@ -48,6 +48,12 @@ void cupsd_forget(struct question *question)
   fake.forgotten++;
 }
 
+void dx_engine_tell(struct dx_engine *engine, struct dx_job *job)
+{
+  (void)engine;
+  (void)job;
+}
+
 void dx_engine_wake(struct dx_job *job)
 {
   (void)job;
@@ -173,6 +179,18 @@ static void nothing_is_sent_before_the_journal_is_written(void **state)
   assert_true(job->dirty);
 }
 
+/* Every waiting job learns that cupsd is away: thousands of journals. */
+static void absence_of_cupsd_need_not_be_durable(void **state)
+{
+  (void)state;
+  job->print.backend = DX_BACKEND_BROKEN;
+  answer(DX_ANSWER_NONE);
+  expect(DX_MAY_WAIT);
+  assert_int_not_equal(job->print.unclear_ms, 0);
+  assert_true(job->behind);
+  assert_false(job->dirty);
+}
+
 /* What was asked before it may no longer be true. */
 static void answers_from_before_a_new_attendant_do_not_count(void **state)
 {
@@ -225,6 +243,22 @@ static void job_without_a_print_job_is_sent(void **state)
   assert_int_equal(fake.asked, 0);
 }
 
+/* Neither a backend nor cupsd knows what was sent since the copy. */
+static void copy_is_not_sent_whatever_others_answer(void **state)
+{
+  (void)state;
+  job->is_copy = true;
+  answer(DX_ANSWER_ACTIVE);
+  expect(DX_MAY_ASK);
+  job->print.backend = DX_BACKEND_NONE;
+  expect(DX_MAY_ASK);
+  job->print.decided = true; /* before the copy was made */
+  expect(DX_MAY_ASK);
+  attend();
+  expect(DX_MAY_ASK);
+  assert_int_equal(fake.asked + fake.lines, 0);
+}
+
 static void decision_is_requested_until_cupsd_knows_the_print_job(void **state)
 {
   (void)state;
@@ -233,12 +267,14 @@ static void decision_is_requested_until_cupsd_knows_the_print_job(void **state)
   expect(DX_MAY_ASK);
   assert_true(job->print.undecided);
   assert_true(job->dirty);
-  assert_int_equal(job->message_code, DX_E_JOB);
+  assert_int_equal(job->problem.code, DX_E_JOB);
+  now_ms += DX_WATCH_FIRST_MS;
   answer(DX_ANSWER_HELD);
+  (void)permit_turn(&manager);
   expect(DX_MAY_WAIT);
   assert_false(job->print.undecided);
-  assert_int_equal(job->message_code, DX_OK);
-  assert_string_equal(job->message, "");
+  assert_int_equal(job->problem.code, DX_OK);
+  assert_string_equal(job->problem.text, "");
 }
 
 /* A client has sent the print job twice; the backend of the later one attends,
@@ -271,11 +307,76 @@ static void other_print_job_counts_if_one_is_canceled(void **state)
 static void job_is_canceled_with_its_print_job(void **state)
 {
   (void)state;
-  dx_job_set_message(job, DX_E_NET, "trying again", 1);
+  dx_job_set_problem(job, DX_E_NET, "trying again", 1);
   permit_learn(&managed, DX_ANSWER_CANCELED);
   assert_int_equal(job->submissions[0].state, DX_ST_CANCELED);
-  assert_string_equal(job->message, "");
+  assert_string_equal(job->problem.text, "");
   assert_int_equal(fake.woken, 1);
+}
+
+/* With the document of `submissions[0]` in this state. */
+static void cancel_held(enum dx_state state, enum dx_put put)
+{
+  struct dx_submission *sub = &job->submissions[0];
+
+  if (sub->files == NULL) {
+    sub->files = calloc(1, sizeof(*sub->files));
+    sub->file_count = 1;
+  }
+  sub->state = state;
+  sub->files[0].put = put;
+  job->print.backend = DX_BACKEND_HELD;
+  job->print.final = DX_FINAL_NONE;
+  permit_learn(&managed, DX_ANSWER_CANCELED);
+  assert_int_equal(job->print.final, DX_FINAL_CANCELED);
+}
+
+static void what_was_sent_goes_on_if_a_held_print_job_is_canceled(void **state)
+{
+  static const struct {
+    enum dx_state state;
+    enum dx_put put;
+    bool goes_on;
+  } rows[] = {{DX_ST_STORED, DX_PUT_NONE, false},
+              {DX_ST_REGISTERED, DX_PUT_NONE, false},
+              {DX_ST_REGISTERED, DX_PUT_SENDING, true}, /* it may be there */
+              {DX_ST_UPLOADED, DX_PUT_DONE, true},
+              {DX_ST_PROCESSING, DX_PUT_DONE, true},
+              {DX_ST_COMPLETE, DX_PUT_DONE, true},
+              {DX_ST_FAILED, DX_PUT_DONE, false},
+              {DX_ST_REFUSED, DX_PUT_NONE, false}};
+  size_t i;
+
+  (void)state;
+  for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    cancel_held(rows[i].state, rows[i].put);
+    assert_int_equal(job->submissions[0].state,
+                     rows[i].goes_on ? rows[i].state : DX_ST_CANCELED);
+  }
+}
+
+/* The source waits for both of them, and the second is not sent. */
+static void half_of_a_submission_does_not_go_on(void **state)
+{
+  struct dx_submission *sub = &job->submissions[0];
+
+  (void)state;
+  sub->files = calloc(2, sizeof(*sub->files));
+  sub->file_count = 2;
+  cancel_held(DX_ST_REGISTERED, DX_PUT_DONE);
+  assert_int_equal(sub->state, DX_ST_CANCELED);
+}
+
+static void canceled_held_print_job_is_not_watched(void **state)
+{
+  (void)state;
+  cancel_held(DX_ST_PROCESSING, DX_PUT_DONE);
+  assert_int_equal(permit_turn(&manager), INT64_MAX);
+  answer(DX_ANSWER_CANCELED);
+  job->dirty = false;
+  expect(DX_MAY_CANCEL_UNSENT); /* its source has no file: to be sent again */
+  answer(DX_ANSWER_ACTIVE);
+  expect(DX_MAY_WAIT); /* for the new run */
 }
 
 /* ---- watching ---- */
@@ -297,6 +398,32 @@ static void cupsd_is_asked_less_often_with_time(void **state)
     now_ms++;
     gap_ms = 2 * gap_ms < DX_WATCH_MAX_MS ? 2 * gap_ms : DX_WATCH_MAX_MS;
   }
+}
+
+/* Each second, the engine wants to send. */
+static void held_print_job_is_asked_about_less_often_with_time(void **state)
+{
+  int asked_in_a_minute = 0, i;
+
+  (void)state;
+  job->print.backend = DX_BACKEND_ENDED;
+  answer(DX_ANSWER_HELD);
+  for (i = 0; i < 600; i++) {
+    expect(DX_MAY_WAIT);
+    fake.asked = 0;
+    fake.answered_ms = now_ms;
+    (void)permit_turn(&manager);
+    asked_in_a_minute += i >= 540 ? fake.asked : 0;
+    now_ms += 1000;
+  }
+  assert_int_equal(asked_in_a_minute, 1);
+  answer(DX_ANSWER_OVER);
+  now_ms += DX_WATCH_MAX_MS;
+  fake.answered_ms = now_ms;
+  (void)permit_turn(&manager);
+  assert_int_equal(job->print.final, DX_FINAL_OVER);
+  job->dirty = false;
+  expect(DX_MAY_SEND);
 }
 
 static void only_open_print_jobs_without_an_attendant_are_watched(void **state)
@@ -336,14 +463,20 @@ int main(void)
       WITH_JOB(attendant_is_asked_before_each_step),
       WITH_JOB(cupsd_is_asked_if_the_attendant_does_not_answer),
       WITH_JOB(nothing_is_sent_before_the_journal_is_written),
+      WITH_JOB(absence_of_cupsd_need_not_be_durable),
       WITH_JOB(answers_from_before_a_new_attendant_do_not_count),
       WITH_JOB(answer_is_written_before_anything_is_sent),
       WITH_JOB(cupsd_is_asked_before_each_step),
       WITH_JOB(job_without_a_print_job_is_sent),
+      WITH_JOB(copy_is_not_sent_whatever_others_answer),
       WITH_JOB(decision_is_requested_until_cupsd_knows_the_print_job),
       WITH_JOB(other_print_job_counts_if_one_is_canceled),
       WITH_JOB(job_is_canceled_with_its_print_job),
+      WITH_JOB(what_was_sent_goes_on_if_a_held_print_job_is_canceled),
+      WITH_JOB(half_of_a_submission_does_not_go_on),
+      WITH_JOB(canceled_held_print_job_is_not_watched),
       WITH_JOB(cupsd_is_asked_less_often_with_time),
+      WITH_JOB(held_print_job_is_asked_about_less_often_with_time),
       WITH_JOB(only_open_print_jobs_without_an_attendant_are_watched),
       WITH_JOB(answer_wakes_the_job),
   };

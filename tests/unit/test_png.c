@@ -187,6 +187,40 @@ static void checksum_of_compressed_data_is_verified(void **state)
   }
 }
 
+/* Bytes behind the compressed data, in the same chunk or in one more. */
+static void chunk_of_data_may_be_padded(void **state)
+{
+  static const char *const paddings[] = {"\0\0\0\0", "\xFF\xFF\xFF\xFF",
+                                         "\x78\x9C\x03\0"};
+  size_t i, k;
+
+  (void)state;
+  for (i = 0; i < IMAGES; i++)
+    for (k = 0; k < 3; k++) {
+      struct bytes png = make(&images[i]), b = new_bytes(), copy;
+      size_t chunk = 0, last = 0, len;
+
+      while ((chunk = find(&png, "IDAT", chunk + 1)) < png.len)
+        last = chunk;
+      len = png_get_uint_32(png.at + last);
+      add(&b, png.at, last + 8 + len);
+      add(&b, paddings[k], 4);
+      add(&b, "crc?", 4);
+      png_save_uint_32(b.at + last, (uint32_t)len + 4);
+      correct_crc(&b, last);
+      add(&b, png.at + png.len - 12, 12);
+      assert_int_equal(clean(b.at, b.len, &copy), DX_REASON_NONE);
+      assert_int_equal(copy.len, b.len);
+      free(copy.at);
+      /* In the place of the last bytes of the data, it is a hole. */
+      memcpy(b.at + last + 8 + len - 4, paddings[k], 4);
+      correct_crc(&b, last);
+      assert_int_equal(clean(b.at, b.len, NULL), DX_REASON_DAMAGED);
+      free(b.at);
+      free(png.at);
+    }
+}
+
 static void size_must_match_the_data(void **state)
 {
   size_t i;
@@ -347,6 +381,7 @@ int main(void)
       cmocka_unit_test(every_truncation_is_detected),
       cmocka_unit_test(every_flipped_byte_is_detected),
       cmocka_unit_test(checksum_of_compressed_data_is_verified),
+      cmocka_unit_test(chunk_of_data_may_be_padded),
       cmocka_unit_test(size_must_match_the_data),
       cmocka_unit_test(missing_chunk_is_detected),
       cmocka_unit_test(large_sides_are_too_complex),

@@ -58,6 +58,8 @@ static void member_counts_only_while_the_job_is_in_its_class(void **state)
       {"ipp://h/printers/B%C3%BCro", NULL, "B\303\274ro", false},
       {"ipp://h/printers/", NULL, "", false},
       {"nothing", NULL, "", false},
+      {"ipp://h/classes/all", "ipp:x", "", false}, /* a client wrote it */
+      {"ipp:x", NULL, "", false},
   };
   size_t i;
 
@@ -126,9 +128,10 @@ static void other_job_with_the_same_number_is_not_the_job(void **state)
                    DX_ANSWER_NONE);
 }
 
-static void count_one(void *n, const struct dx_print_job *job)
+static void count_one(void *n, int id, int state)
 {
-  (void)job;
+  (void)id;
+  (void)state;
   ++*(int *)n;
 }
 
@@ -142,6 +145,7 @@ static void incomplete_response_is_ignored(void **state)
   struct dx_buf bytes = {0}, uri = {0};
   struct dx_print_job job;
   size_t len;
+  bool is_refused = true;
   int n = 0;
 
   (void)state;
@@ -154,8 +158,9 @@ static void incomplete_response_is_ignored(void **state)
     memcpy(half, bytes.data, len);
     dx_print_job_read(half, len, "urn:1", &job);
     assert_int_equal(job.answer, DX_ANSWER_NONE);
-    assert_false(dx_queues_read(half, len, add_queue, &uri, &n));
-    assert_false(dx_print_jobs_read(half, len, count_one, &n, &n));
+    assert_false(dx_queues_read(half, len, add_queue, &uri));
+    assert_false(dx_print_jobs_read(half, len, count_one, &n, &is_refused));
+    assert_false(is_refused);
     free(half);
   }
   assert_int_equal(n, 0);
@@ -163,122 +168,175 @@ static void incomplete_response_is_ignored(void **state)
   dx_buf_release(&uri);
 }
 
-static void list_shows_which_jobs_may_run_again(void **state)
+static void list_has_ids_and_states(void **state)
 {
   static const struct ipp_listed listed[] = {
-      {1, "urn:1", IPP_JSTATE_COMPLETED, true},
-      {2, "urn:2", IPP_JSTATE_COMPLETED, false},
-      {3, "urn:3", IPP_JSTATE_HELD, false},
-      {4, NULL, 0, false},
-  };
+      {1, IPP_JSTATE_PENDING}, {3, IPP_JSTATE_HELD}, {2, 0}};
   struct dx_buf bytes = {0};
-  struct ipp_seen seen = {0};
-  int last_id = 0;
+  struct ipp_seen seen = {""};
+  bool is_refused = true;
 
   (void)state;
-  ipp_bytes(ipp_jobs(listed, 4), &bytes);
+  ipp_bytes(ipp_jobs(listed, 3), &bytes);
   assert_true(
-      dx_print_jobs_read(bytes.data, bytes.len, ipp_see, &seen, &last_id));
-  assert_int_equal(last_id, 4);
-  assert_string_equal(seen.text, "1+ 2- 3+ 4+? ");
+      dx_print_jobs_read(bytes.data, bytes.len, ipp_see, &seen, &is_refused));
+  assert_false(is_refused);
+  assert_string_equal(seen.text, "1=3 3=4 2=0 ");
+  dx_buf_release(&bytes);
+  ipp_bytes(ipp_status(IPP_STATUS_ERROR_NOT_AUTHORIZED), &bytes);
+  assert_false(
+      dx_print_jobs_read(bytes.data, bytes.len, ipp_see, &seen, &is_refused));
+  assert_true(is_refused);
   dx_buf_release(&bytes);
 }
 
-static struct dx_print_job listed_copy;
+/* ---- what print clients write (doc/cups.md) ---- */
 
-static void keep_one(void *ctx, const struct dx_print_job *job)
+static void add_number(ipp_t *response, ipp_tag_t type, const char *name,
+                       int value)
 {
-  (void)ctx;
-  listed_copy = *job;
+  ippAddInteger(response, IPP_TAG_JOB, type, name, value);
 }
 
-/* As cupsd reports them; the job sheet at the end comes with the start. */
-static void list_shows_what_has_arrived(void **state)
+/* The values of cupsd come last. */
+static ipp_t *job_of_a_hostile_client(void)
 {
-  static const char *const sheets[][2] = {{"none", "none"},
-                                          {"none", "standard"}};
+  ipp_t *response = ipp_status(IPP_STATUS_OK);
+
+  add_number(response, IPP_TAG_INTEGER, "number-of-documents", 2); /* cupsd's */
+  add_number(response, IPP_TAG_INTEGER, "number-of-documents", 9);
+  ipp_add_uri(response, IPP_TAG_JOB, "job-printer-uri",
+              "ipp://localhost/printers/chart");
+  ipp_add_set(response, "job-uuid");
+  ipp_add_uri(response, IPP_TAG_JOB, "job-uuid", "urn:1");
+  add_number(response, IPP_TAG_ENUM, "job-state", IPP_JSTATE_CANCELED);
+  ipp_add_set(response, "job-state");
+  add_number(response, IPP_TAG_INTEGER, "job-state", IPP_JSTATE_CANCELED);
+  ippAddBoolean(response, IPP_TAG_JOB, "job-id", 1);
+  add_number(response, IPP_TAG_INTEGER, "job-id", 99);
+  add_number(response, IPP_TAG_INTEGER, "time-at-creation", 1);
+  add_number(response, IPP_TAG_INTEGER, "time-at-creation", 7); /* cupsd's */
+  add_number(response, IPP_TAG_INTEGER, "job-id", 17);
+  add_number(response, IPP_TAG_ENUM, "job-state", IPP_JSTATE_HELD);
+  return response;
+}
+
+static void values_of_cupsd_count_among_those_of_a_client(void **state)
+{
+  struct dx_print_job job = read_it(job_of_a_hostile_client(), "urn:1");
+  struct ipp_seen seen = {""};
+  struct dx_buf bytes = {0};
+  bool is_refused;
+
+  (void)state;
+  assert_int_equal(job.answer, DX_ANSWER_HELD);
+  assert_int_equal(job.time_at_creation, 7);
+  assert_int_equal(job.documents, 2);
+  assert_string_equal(job.queue, "chart");
+  assert_false(dx_print_job_is_unusable(&job));
+  ipp_bytes(job_of_a_hostile_client(), &bytes);
+  assert_true(
+      dx_print_jobs_read(bytes.data, bytes.len, ipp_see, &seen, &is_refused));
+  assert_string_equal(seen.text, "17=4 ");
+  dx_buf_release(&bytes);
+}
+
+/* Their types are wrong, or they have several values. */
+static void other_values_are_not_reported(void **state)
+{
+  static const char *const names[] = {"job-uuid",
+                                      "time-at-creation",
+                                      "number-of-documents",
+                                      "job-printer-uri",
+                                      "job-printer-uri-actual",
+                                      "job-preserved",
+                                      "job-printer-state-message"};
+  static const int values[] = {1, 2};
+  size_t i;
+
+  (void)state;
+  for (i = 0; i < 2 * sizeof(names) / sizeof(names[0]); i++) {
+    ipp_t *response = ipp_status(IPP_STATUS_OK);
+    const char *name = names[i / 2];
+    struct dx_print_job job;
+
+    if (strcmp(name, "job-uuid") != 0)
+      ipp_add_uri(response, IPP_TAG_JOB, "job-uuid", "urn:1");
+    if (strcmp(name, "time-at-creation") != 0)
+      add_number(response, IPP_TAG_INTEGER, "time-at-creation", 7);
+    add_number(response, IPP_TAG_ENUM, "job-state", IPP_JSTATE_COMPLETED);
+    if (i % 2 == 0)
+      ipp_add_set(response, name);
+    else
+      ippAddIntegers(response, IPP_TAG_JOB, IPP_TAG_INTEGER, name, 2, values);
+    job = read_it(response, "urn:1");
+    assert_int_equal(job.answer, i < 4 ? DX_ANSWER_HIDDEN : DX_ANSWER_OVER);
+    assert_int_equal(job.may_run_again, i < 4);
+    assert_int_equal(job.documents, 0);
+    assert_string_equal(job.queue, "");
+    assert_false(job.filter_failed);
+    assert_true(dx_print_job_is_unusable(&job));
+  }
+}
+
+static void preserved_job_may_run_again(void **state)
+{
   static const struct {
     int state;
-    const char *reason;
-    int sheets, documents;
-    enum dx_print_phase phase;
-    int arrived;
-  } rows[] = {
-      {IPP_JSTATE_HELD, "job-incoming", 1, 1, DX_PRINT_INCOMING, 1},
-      {IPP_JSTATE_HELD, "job-hold-until-specified", 0, 1, DX_PRINT_WAITING, 1},
-      {IPP_JSTATE_PENDING, "job-incoming", 0, 1, DX_PRINT_TIMED_OUT, 1},
-      {IPP_JSTATE_PENDING, "job-incoming", 1, 2, DX_PRINT_TIMED_OUT, 1},
-      {IPP_JSTATE_PENDING, "none", 0, 2, DX_PRINT_WAITING, 2},
-      {IPP_JSTATE_PROCESSING, "job-printing", 1, 3, DX_PRINT_ACTIVE, 2},
-      {IPP_JSTATE_PROCESSING, "job-incoming", 0, 1, DX_PRINT_ACTIVE, 1},
-      {IPP_JSTATE_STOPPED, "job-stopped", 0, 1, DX_PRINT_ACTIVE, 1},
-      {IPP_JSTATE_CANCELED, "processing-to-stop-point", 0, 1, DX_PRINT_CANCELED,
-       1},
-      {IPP_JSTATE_ABORTED, "processing-to-stop-point", 0, 0, DX_PRINT_ENDED, 0},
-      {IPP_JSTATE_COMPLETED, "none", 0, 1, DX_PRINT_ENDED, 1},
-  };
-  int last_id = 0;
+    bool is_preserved, may_run;
+  } rows[] = {{IPP_JSTATE_COMPLETED, true, true},
+              {IPP_JSTATE_COMPLETED, false, false},
+              {IPP_JSTATE_CANCELED, true, true},
+              {IPP_JSTATE_HELD, false, true}};
   size_t i;
 
   (void)state;
   for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-    const struct ipp_listed job = {7, "urn:7", rows[i].state, false};
-    ipp_t *response = ipp_jobs(&job, 1);
-    struct dx_buf bytes = {0};
+    ipp_t *response = ipp_job("urn:1", 7, rows[i].state, NULL, NULL);
 
-    ippAddString(response, IPP_TAG_JOB, IPP_TAG_KEYWORD, "job-state-reasons",
-                 NULL, rows[i].reason);
-    ippAddInteger(response, IPP_TAG_JOB, IPP_TAG_INTEGER, "number-of-documents",
-                  rows[i].documents);
-    ippAddStrings(response, IPP_TAG_JOB, IPP_TAG_NAME, "job-sheets", 2, NULL,
-                  sheets[rows[i].sheets]);
-    ippAddInteger(response, IPP_TAG_JOB, IPP_TAG_INTEGER, "time-at-creation",
-                  99);
-    ipp_add_uri(response, IPP_TAG_JOB, "job-printer-uri",
-                "ipp://h/classes/all");
-    ipp_add_uri(response, IPP_TAG_JOB, "job-printer-uri-actual",
-                "ipp://h/printers/chart");
-    ipp_bytes(response, &bytes);
-    assert_true(
-        dx_print_jobs_read(bytes.data, bytes.len, keep_one, NULL, &last_id));
-    assert_int_equal(listed_copy.phase, rows[i].phase);
-    assert_int_equal(listed_copy.documents - listed_copy.has_end_sheet,
-                     rows[i].arrived);
-    assert_int_equal(listed_copy.time_at_creation, 99);
-    assert_string_equal(listed_copy.queue, "chart");
-    dx_buf_release(&bytes);
+    ippAddBoolean(response, IPP_TAG_JOB, "job-preserved", rows[i].is_preserved);
+    assert_int_equal(read_it(response, "urn:1").may_run_again, rows[i].may_run);
+  }
+  assert_true(read_it(ipp_status(IPP_STATUS_ERROR_NOT_AUTHORIZED), "urn:1")
+                  .may_run_again);
+}
+
+/* cupsd does not know it, hides it, or did not answer. */
+static void job_without_a_state_is_not_unusable(void **state)
+{
+  struct dx_print_job job =
+      read_it(ipp_status(IPP_STATUS_ERROR_NOT_FOUND), "urn:1");
+
+  (void)state;
+  assert_false(dx_print_job_is_unusable(&job));
+  job = read_it(ipp_job(NULL, 0, 0, "ipp://h/printers/chart", NULL), "urn:1");
+  assert_false(dx_print_job_is_unusable(&job));
+  job = read_it(ipp_status(IPP_STATUS_ERROR_BUSY), "urn:1");
+  assert_false(dx_print_job_is_unusable(&job));
+}
+
+static void printer_name_that_is_too_long_is_not_reported(void **state)
+{
+  char uri[DX_QUEUE_BYTES + 64], name[DX_QUEUE_BYTES + 1];
+  int i;
+
+  (void)state;
+  for (i = 0; i < 2; i++) {
+    memset(name, 'a', sizeof(name));
+    name[DX_QUEUE_BYTES - 1 + i] = '\0';
+    (void)snprintf(uri, sizeof(uri), "ipp://h/printers/%s", name);
+    assert_string_equal(
+        read_it(ipp_job("urn:1", 7, IPP_JSTATE_HELD, uri, NULL), "urn:1").queue,
+        i == 0 ? name : "");
   }
 }
 
-static void list_with_other_types_is_read(void **state)
-{
-  static const struct ipp_listed job = {7, "urn:7", IPP_JSTATE_COMPLETED,
-                                        false};
-  static const char *const names[] = {"job-sheets", "job-state-reasons",
-                                      "number-of-documents", "job-printer-uri",
-                                      "job-printer-uri-actual"};
-  static const int values[] = {1, 2};
-  ipp_t *response = ipp_jobs(&job, 1);
-  struct dx_buf bytes = {0};
-  int last_id = 0;
-  size_t i;
-
-  (void)state;
-  for (i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-    ippAddIntegers(response, IPP_TAG_JOB, IPP_TAG_ENUM, names[i], 2, values);
-  ipp_bytes(response, &bytes);
-  assert_true(
-      dx_print_jobs_read(bytes.data, bytes.len, keep_one, NULL, &last_id));
-  assert_int_equal(listed_copy.phase, DX_PRINT_ENDED);
-  assert_string_equal(listed_copy.queue, "");
-  dx_buf_release(&bytes);
-}
+/* ---- queues ---- */
 
 static void queues_have_device_uris(void **state)
 {
   ipp_t *response = ipp_status(IPP_STATUS_OK);
   struct dx_buf bytes = {0}, text = {0};
-  int timeout_s;
 
   (void)state;
   ippAddString(response, IPP_TAG_PRINTER, IPP_TAG_NAME, "printer-name", NULL,
@@ -291,15 +349,11 @@ static void queues_have_device_uris(void **state)
   ipp_add_uri(response, IPP_TAG_PRINTER, "device-uri", "ipp://h/ipp/print");
   ippAddString(response, IPP_TAG_PRINTER, IPP_TAG_NAME, "printer-name", NULL,
                "paper");
-  ippAddInteger(response, IPP_TAG_PRINTER, IPP_TAG_INTEGER,
-                "multiple-operation-time-out", 900);
   ipp_bytes(response, &bytes);
-  assert_true(
-      dx_queues_read(bytes.data, bytes.len, add_queue, &text, &timeout_s));
+  assert_true(dx_queues_read(bytes.data, bytes.len, add_queue, &text));
   assert_string_equal(dx_buf_text(&text),
                       "chart=docextract://default paper=ipp://h/ipp/print ");
-  assert_int_equal(timeout_s, 900);
-  assert_false(dx_queues_read(bytes.data, 9, add_queue, &text, &timeout_s));
+  assert_false(dx_queues_read(bytes.data, 9, add_queue, &text));
   dx_buf_release(&bytes);
   dx_buf_release(&text);
 }
@@ -318,7 +372,6 @@ static void queues_have_attributes_of_their_own(void **state)
   const char *const reasons[] = {"none", as, "Not A Keyword", bs, "c"};
   ipp_t *response = ipp_status(IPP_STATUS_OK);
   struct dx_buf bytes = {0}, text = {0}, expected = {0};
-  int timeout_s;
 
   (void)state;
   memset(as, 'a', sizeof(as) - 1);
@@ -336,8 +389,7 @@ static void queues_have_attributes_of_their_own(void **state)
   ippAddSeparator(response);
   ipp_add_uri(response, IPP_TAG_PRINTER, "device-uri", "ipp://h/ipp/print");
   ipp_bytes(response, &bytes);
-  assert_true(
-      dx_queues_read(bytes.data, bytes.len, describe_queue, &text, &timeout_s));
+  assert_true(dx_queues_read(bytes.data, bytes.len, describe_queue, &text));
   dx_buf_printf(&expected, "chart stopped 1 3 '%s c'\n unknown 0 0 ''\n", as);
   assert_string_equal(dx_buf_text(&text), dx_buf_text(&expected));
   dx_buf_release(&bytes);
@@ -536,9 +588,12 @@ int main(void)
       cmocka_unit_test(only_a_failed_filter_has_failed),
       cmocka_unit_test(other_job_with_the_same_number_is_not_the_job),
       cmocka_unit_test(incomplete_response_is_ignored),
-      cmocka_unit_test(list_shows_which_jobs_may_run_again),
-      cmocka_unit_test(list_shows_what_has_arrived),
-      cmocka_unit_test(list_with_other_types_is_read),
+      cmocka_unit_test(list_has_ids_and_states),
+      cmocka_unit_test(values_of_cupsd_count_among_those_of_a_client),
+      cmocka_unit_test(other_values_are_not_reported),
+      cmocka_unit_test(preserved_job_may_run_again),
+      cmocka_unit_test(job_without_a_state_is_not_unusable),
+      cmocka_unit_test(printer_name_that_is_too_long_is_not_reported),
       cmocka_unit_test(queues_have_device_uris),
       cmocka_unit_test(queues_have_attributes_of_their_own),
       cmocka_unit_test(request_names_the_owner),

@@ -15,11 +15,13 @@
 enum wait {
   NO_WAIT,  /* there is none, or another test covers it */
   AT_ONCE,  /* only the rate limit */
-  BACKOFF,  /* U(.5,1) * min(60 s, 2^n s); from the 5th in a row more */
-  ALONE,    /* the same, but never counts as down */
+  BACKOFF,  /* U(.5,1) * min(60 s, 2^n s) */
+  LOSS,     /* a create: 5 s, doubling to 60 s */
   REFUSING, /* a PUT: at least 10 s, and the backoff */
+  UNCLEAR,  /* a PUT: at once, then the backoff */
   SHARED,   /* the pause of a 429: the backoff */
-  TOKEN,    /* 5 s, then 25 s */
+  TOKEN,    /* 5 s; then as REJECTED */
+  REJECTED, /* 30 s, doubling to 10 min */
   SCHEDULE  /* the next poll */
 };
 
@@ -35,6 +37,7 @@ struct row {
   int64_t retry_ms;
   int times;
   enum wait wait;
+  enum dx_code admin; /* what the administrator is told; OK: nothing */
   enum dx_code end;
   int calls[DX_CALL_HELLO]; /* POST, PUT, GET source, GET extract */
 };
@@ -63,145 +66,151 @@ struct row {
 #define AFTER(statuses, seconds) \
   statuses, DX_OK, LOST, "", #seconds, (seconds) * 1000
 #define ERR(code, landing) "", DX_##code, landing, NULL, NULL, 0
+#define CUT(status, code) status, DX_##code, LANDED, NULL, NULL, 0
+#define OK DX_OK, DX_OK
+#define ADMIN(code) DX_##code, DX_OK
+#define ENDS(code) DX_OK, DX_##code
 
 static const struct row rows[] = {
-  /* call    response                     times wait      end         calls */
+  /* call    response                     times wait      told, end    calls */
   /* S */
-  {POST,    OK_AS("200 201 202"),            1, AT_ONCE,  DX_OK, {1, 1, 1, 1}},
-  {PUT,     OK_AS("200"),                    1, NO_WAIT,  DX_OK, {1, 1, 1, 1}},
-  {SOURCE,  OK_AS("200"),                    1, AT_ONCE,  DX_OK, {1, 1, 1, 1}},
-  {EXTRACT, OK_AS("200"),                    1, NO_WAIT,  DX_OK, {1, 1, 1, 1}},
+  {POST,    OK_AS("200 201 202"),            1, AT_ONCE,  OK, {1, 1, 1, 1}},
+  {PUT,     OK_AS("200"),                    1, NO_WAIT,  OK, {1, 1, 1, 1}},
+  {SOURCE,  OK_AS("200"),                    1, AT_ONCE,  OK, {1, 1, 1, 1}},
+  {EXTRACT, OK_AS("200"),                    1, NO_WAIT,  OK, {1, 1, 1, 1}},
 
   /* 200 201 202 without an id or with another number of URLs, not JSON */
-  {POST,    SAYS("200 201 202", "{}"),       3, BACKOFF,  DX_OK, {4, 1, 1, 1}},
-  {POST,    SAYS("200 201 202", NO_URLS),    3, BACKOFF,  DX_OK, {4, 1, 1, 1}},
-  {POST,    SAYS("201", TWO_URLS),           3, BACKOFF,  DX_OK, {4, 1, 1, 1}},
-  {POST,    SAYS("201", WRONG_TYPES),        3, BACKOFF,  DX_OK, {4, 1, 1, 1}},
-  {POST,    SAYS("201", "<html>"),           3, BACKOFF,  DX_OK, {4, 1, 1, 1}},
-  {SOURCE,  SAYS("200", "<html>"),          12, BACKOFF,  DX_OK, {1, 1, 13, 1}},
-  {SOURCE,  SAYS("200", WRONG_TYPES),       12, BACKOFF,  DX_OK, {1, 1, 13, 1}},
-  {SOURCE,  SAYS("200", NO_CASES),          12, BACKOFF,  DX_OK, {1, 1, 13, 1}},
-  {EXTRACT, SAYS("200", "<html>"),          12, BACKOFF,  DX_OK, {1, 1, 1, 13}},
-  {EXTRACT, SAYS("200", HALF),              12, BACKOFF,  DX_OK, {1, 1, 1, 13}},
-  {EXTRACT, SAYS("200", ""),                12, BACKOFF,  DX_OK, {1, 1, 1, 13}},
-  {EXTRACT, SAYS("200", OTHER_WORD),        12, BACKOFF,  DX_OK, {1, 1, 1, 13}},
+  {POST,    SAYS("200 201 202", "{}"),       8, LOSS,     OK, {9, 1, 1, 1}},
+  {POST,    SAYS("200 201 202", NO_URLS),    3, LOSS,     OK, {4, 1, 1, 1}},
+  {POST,    SAYS("201", TWO_URLS),           3, LOSS,     OK, {4, 1, 1, 1}},
+  {POST,    SAYS("201", WRONG_TYPES),        3, LOSS,     OK, {4, 1, 1, 1}},
+  {POST,    SAYS("201", "<html>"),           3, LOSS,     OK, {4, 1, 1, 1}},
+  {SOURCE,  SAYS("200", "<html>"),          12, BACKOFF,  OK, {1, 1, 13, 1}},
+  {SOURCE,  SAYS("200", WRONG_TYPES),       12, BACKOFF,  OK, {1, 1, 13, 1}},
+  {SOURCE,  SAYS("200", NO_CASES),          12, BACKOFF,  OK, {1, 1, 13, 1}},
+  {EXTRACT, SAYS("200", "<html>"),          12, BACKOFF,  OK, {1, 1, 1, 13}},
+  {EXTRACT, SAYS("200", HALF),              12, BACKOFF,  OK, {1, 1, 1, 13}},
+  {EXTRACT, SAYS("200", ""),                12, BACKOFF,  OK, {1, 1, 1, 13}},
+  {EXTRACT, SAYS("200", OTHER_WORD),        12, BACKOFF,  OK, {1, 1, 1, 13}},
   /* over the size limit */
-  {POST,    ERR(E_RESPONSE, LANDED),           3, BACKOFF,  DX_OK, {4, 1, 1, 1}},
-  {SOURCE,  ERR(E_RESPONSE, LANDED),          12, BACKOFF,  DX_OK, {1, 1, 13, 1}},
-  {EXTRACT, ERR(E_RESPONSE, LANDED),          12, BACKOFF,  DX_OK, {1, 1, 1, 13}},
+  {POST,    CUT("201", E_RESPONSE),          3, LOSS,     OK, {4, 1, 1, 1}},
+  {SOURCE,  CUT("200", E_RESPONSE),         12, BACKOFF,  OK, {1, 1, 13, 1}},
+  {EXTRACT, CUT("200", E_RESPONSE),         12, BACKOFF,  OK, {1, 1, 1, 13}},
+  /* truncated */
+  {POST,    CUT("200 201", E_NET),           8, LOSS,     OK, {9, 1, 1, 1}},
+  {PUT,     CUT("200", E_NET),               5, UNCLEAR,  OK, {1, 6, 1, 1}},
+  {SOURCE,  CUT("200", E_NET),              12, BACKOFF,  OK, {1, 1, 13, 1}},
+  {EXTRACT, CUT("200", E_NET),              12, BACKOFF,  OK, {1, 1, 1, 13}},
   /* an unknown status word */
-  {SOURCE,  SAYS("200", OTHER_WORD),         9, SCHEDULE, DX_OK, {1, 1, 10, 1}},
+  {SOURCE,  SAYS("200", OTHER_WORD),         9, SCHEDULE, OK, {1, 1, 10, 1}},
 
-  /* 201 202 204 */
-  {POST,    ST("204"),                      12, BACKOFF,  DX_OK, {13, 1, 1, 1}},
-  {PUT,     OK_AS("201 202 204"),            1, ALONE,    DX_OK, {1, 1, 1, 1}},
-  {PUT,     ST("201 202 204"),               5, ALONE,    DX_OK, {1, 6, 6, 1}},
-  {SOURCE,  ST("201 202 204"),               9, SCHEDULE, DX_OK, {1, 1, 10, 1}},
-  {EXTRACT, ST("202 204"),                   9, SCHEDULE, DX_OK, {1, 1, 1, 10}},
+  /* 201 202 204: for an upload, only a 200 shows that the file is whole */
+  {POST,    ST("204"),                      12, BACKOFF,  OK, {13, 1, 1, 1}},
+  {PUT,     OK_AS("201 202 204"),            1, UNCLEAR,  OK, {1, 2, 1, 1}},
+  {PUT,     ST("201 202 204"),               5, UNCLEAR,  OK, {1, 6, 1, 1}},
+  {SOURCE,  ST("201 202 204"),               9, SCHEDULE, OK, {1, 1, 10, 1}},
+  {EXTRACT, ST("202 204"),                   9, SCHEDULE, OK, {1, 1, 1, 10}},
 
   /* 3xx: never followed */
-  {POST,    ST(REDIRECTS),  EVER, NO_WAIT,  DX_E_PROTOCOL, {1, 0, 0, 0}},
-  {PUT,     ST(REDIRECTS),                   5, ALONE,    DX_OK, {1, 6, 1, 1}},
-  {SOURCE,  ST(REDIRECTS),  EVER, NO_WAIT,  DX_E_PROTOCOL, {1, 1, 1, 0}},
-  {EXTRACT, ST(REDIRECTS),  EVER, NO_WAIT,  DX_E_PROTOCOL, {1, 1, 1, 1}},
+  {POST,    ST(REDIRECTS), 7, REJECTED, ADMIN(E_PROTOCOL), {8, 1, 1, 1}},
+  {PUT,     ST(REDIRECTS),                   5, BACKOFF,  OK, {1, 6, 1, 1}},
+  {SOURCE,  ST(REDIRECTS), 7, REJECTED, ADMIN(E_PROTOCOL), {1, 1, 8, 1}},
+  {EXTRACT, ST(REDIRECTS), 7, REJECTED, ADMIN(E_PROTOCOL), {1, 1, 1, 8}},
 
   /* 400 */
-  {POST,    ST("400"),      EVER, NO_WAIT,  DX_E_REFUSED,  {1, 0, 0, 0}},
-  {PUT,     ST("400"),                       5, ALONE,    DX_OK, {1, 6, 1, 1}},
-  {SOURCE,  ST("400"),                      12, ALONE,    DX_OK, {1, 1, 13, 1}},
-  {EXTRACT, ST("400"),                      12, ALONE,    DX_OK, {1, 1, 1, 13}},
+  {POST,    ST("400"),     7, REJECTED, ADMIN(E_REJECTED), {8, 1, 1, 1}},
+  {PUT,     ST("400"),                       5, BACKOFF,  OK, {1, 6, 1, 1}},
+  {SOURCE,  ST("400"),                      12, BACKOFF,  OK, {1, 1, 13, 1}},
+  {EXTRACT, ST("400"),                      12, BACKOFF,  OK, {1, 1, 1, 13}},
 
   /* 401 403 */
-  {POST,    ST("401 403"),                   2, TOKEN,    DX_OK, {3, 1, 1, 1}},
-  {POST,    ST("401 403"),  EVER, TOKEN,    DX_E_TOKEN,    {3, 0, 0, 0}},
-  {PUT,     ST("401 403"),                   2, REFUSING, DX_OK, {1, 3, 1, 1}},
-  {SOURCE,  ST("401 403"),                   2, TOKEN,    DX_OK, {1, 1, 3, 1}},
-  {SOURCE,  ST("401 403"),  EVER, TOKEN,    DX_E_TOKEN,    {1, 1, 3, 0}},
-  {EXTRACT, ST("401 403"),                   2, TOKEN,    DX_OK, {1, 1, 1, 3}},
-  {EXTRACT, ST("401 403"),  EVER, TOKEN,    DX_E_TOKEN,    {1, 1, 1, 3}},
+  {POST,    ST("401 403"), 7, TOKEN,    ADMIN(E_TOKEN),    {8, 1, 1, 1}},
+  {PUT,     ST("401 403"),                   2, REFUSING, OK, {1, 3, 1, 1}},
+  {SOURCE,  ST("401 403"), 7, TOKEN,    ADMIN(E_TOKEN),    {1, 1, 8, 1}},
+  {EXTRACT, ST("401 403"), 7, TOKEN,    ADMIN(E_TOKEN),    {1, 1, 1, 8}},
+  {POST,    AFTER("403", 90), 3, TOKEN, ADMIN(E_TOKEN),    {4, 1, 1, 1}},
 
   /* 404 410 */
-  {POST,    ST(NOT_HERE),   EVER, NO_WAIT,  DX_E_PROTOCOL, {1, 0, 0, 0}},
-  {PUT,     ST(NOT_HERE),                    2, REFUSING, DX_OK, {1, 3, 1, 1}},
-  {SOURCE,  ST(NOT_HERE),                    3, BACKOFF,  DX_OK, {1, 1, 4, 1}},
-  {EXTRACT, ST(NOT_HERE),                    5, SCHEDULE, DX_OK, {1, 1, 1, 6}},
+  {POST,    ST(NOT_HERE),  7, REJECTED, ADMIN(E_PROTOCOL), {8, 1, 1, 1}},
+  {PUT,     ST(NOT_HERE),                    2, REFUSING, OK, {1, 3, 1, 1}},
+  {SOURCE,  ST(NOT_HERE),                    3, BACKOFF,  OK, {1, 1, 4, 1}},
+  {EXTRACT, ST(NOT_HERE),                    5, SCHEDULE, OK, {1, 1, 1, 6}},
 
   /* 405 406 411 414 431 501 505 */
-  {POST,    ST(MISFITS),    EVER, NO_WAIT,  DX_E_PROTOCOL, {1, 0, 0, 0}},
-  {PUT,     ST(MISFITS),                     5, ALONE,    DX_OK, {1, 6, 1, 1}},
-  {SOURCE,  ST(MISFITS),    EVER, NO_WAIT,  DX_E_PROTOCOL, {1, 1, 1, 0}},
-  {EXTRACT, ST(MISFITS),    EVER, NO_WAIT,  DX_E_PROTOCOL, {1, 1, 1, 1}},
+  {POST,    ST(MISFITS),   7, REJECTED, ADMIN(E_PROTOCOL), {8, 1, 1, 1}},
+  {PUT,     ST(MISFITS),                     5, BACKOFF,  OK, {1, 6, 1, 1}},
+  {SOURCE,  ST(MISFITS),   7, REJECTED, ADMIN(E_PROTOCOL), {1, 1, 8, 1}},
+  {EXTRACT, ST(MISFITS),   7, REJECTED, ADMIN(E_PROTOCOL), {1, 1, 1, 8}},
 
   /* 408 425 */
-  {POST,    ST("408 425"),                  12, BACKOFF,  DX_OK, {13, 1, 1, 1}},
-  {PUT,     ST("408 425"),                   5, ALONE,    DX_OK, {1, 6, 1, 1}},
-  {SOURCE,  ST("408 425"),                  12, BACKOFF,  DX_OK, {1, 1, 13, 1}},
-  {EXTRACT, ST("408 425"),                  12, BACKOFF,  DX_OK, {1, 1, 1, 13}},
+  {POST,    ST("408 425"),                  12, BACKOFF,  OK, {13, 1, 1, 1}},
+  {PUT,     ST("408 425"),                   5, BACKOFF,  OK, {1, 6, 1, 1}},
+  {SOURCE,  ST("408 425"),                  12, BACKOFF,  OK, {1, 1, 13, 1}},
+  {EXTRACT, ST("408 425"),                  12, BACKOFF,  OK, {1, 1, 1, 13}},
 
   /* 409 423 */
-  {POST,    ST("409 423"),                   2, BACKOFF,  DX_OK, {3, 1, 1, 1}},
-  {POST,    ST("409 423"),  EVER, BACKOFF,  DX_E_REFUSED,  {3, 0, 0, 0}},
-  {PUT,     ST("409 423"),                   5, ALONE,    DX_OK, {1, 6, 1, 1}},
-  {SOURCE,  ST("409 423"),                   9, SCHEDULE, DX_OK, {1, 1, 10, 1}},
-  {EXTRACT, ST("409 423"),                   9, SCHEDULE, DX_OK, {1, 1, 1, 10}},
+  {POST,    ST("409 423"), 7, REJECTED, ADMIN(E_REJECTED), {8, 1, 1, 1}},
+  {PUT,     ST("409 423"),                   5, BACKOFF,  OK, {1, 6, 1, 1}},
+  {SOURCE,  ST("409 423"),                   9, SCHEDULE, OK, {1, 1, 10, 1}},
+  {EXTRACT, ST("409 423"),                   9, SCHEDULE, OK, {1, 1, 1, 10}},
 
-  /* 413 415 422 */
-  {POST,    ST("413"),      EVER, NO_WAIT,  DX_E_TOO_BIG,  {1, 0, 0, 0}},
-  {POST,    ST("415 422"),  EVER, NO_WAIT,  DX_E_REFUSED,  {1, 0, 0, 0}},
-  {PUT,     ST("413 415 422"),               2, REFUSING, DX_OK, {1, 3, 1, 1}},
-  {PUT,     ST("413"),      EVER, REFUSING, DX_E_TOO_BIG,  {1, 3, 0, 0}},
-  {PUT,     ST("415 422"),  EVER, REFUSING, DX_E_REFUSED,  {1, 3, 0, 0}},
-  {SOURCE,  ST("413 415 422"),              12, ALONE,    DX_OK, {1, 1, 13, 1}},
-  {EXTRACT, ST("413 415 422"),              12, ALONE,    DX_OK, {1, 1, 1, 13}},
+  /* 413 415 422: the only ones that are about the document */
+  {POST,    ST("413"),     EVER, NO_WAIT,  ENDS(E_TOO_BIG), {1, 0, 0, 0}},
+  {POST,    ST("415 422"), EVER, NO_WAIT,  ENDS(E_REFUSED), {1, 0, 0, 0}},
+  {PUT,     ST("413 415 422"),               2, REFUSING, OK, {1, 3, 1, 1}},
+  {PUT,     ST("413"),     EVER, REFUSING, ENDS(E_TOO_BIG), {1, 3, 0, 0}},
+  {PUT,     ST("415 422"), EVER, REFUSING, ENDS(E_REFUSED), {1, 3, 0, 0}},
+  {SOURCE,  ST("413 415 422"),              12, BACKOFF,  OK, {1, 1, 13, 1}},
+  {EXTRACT, ST("413 415 422"),              12, BACKOFF,  OK, {1, 1, 1, 13}},
 
   /* unforeseen */
-  {POST,    ST(UNHEARD),    EVER, NO_WAIT,  DX_E_REFUSED,  {1, 0, 0, 0}},
-  {PUT,     ST(UNHEARD),    EVER, REFUSING, DX_E_REFUSED,  {1, 3, 0, 0}},
-  {SOURCE,  ST(UNHEARD),                    12, ALONE,    DX_OK, {1, 1, 13, 1}},
-  {EXTRACT, ST(UNHEARD),                    12, ALONE,    DX_OK, {1, 1, 1, 13}},
-  {SOURCE,  AFTER("400 422", 90),            3, ALONE,    DX_OK, {1, 1, 4, 1}},
-  {EXTRACT, AFTER("400 422", 90),            3, ALONE,    DX_OK, {1, 1, 1, 4}},
+  {POST,    ST(UNHEARD),   7, REJECTED, ADMIN(E_REJECTED), {8, 1, 1, 1}},
+  {PUT,     ST(UNHEARD),                     5, BACKOFF,  OK, {1, 6, 1, 1}},
+  {SOURCE,  ST(UNHEARD),                    12, BACKOFF,  OK, {1, 1, 13, 1}},
+  {EXTRACT, ST(UNHEARD),                    12, BACKOFF,  OK, {1, 1, 1, 13}},
+  {SOURCE,  AFTER("400 422", 90),            3, BACKOFF,  OK, {1, 1, 4, 1}},
+  {EXTRACT, AFTER("400 422", 90),            3, BACKOFF,  OK, {1, 1, 1, 4}},
 
   /* 429 */
-  {POST,    ST("429"),                      12, SHARED,   DX_OK, {13, 1, 1, 1}},
-  {PUT,     ST("429"),                       5, ALONE,    DX_OK, {1, 6, 1, 1}},
-  {SOURCE,  ST("429"),                      12, SHARED,   DX_OK, {1, 1, 13, 1}},
-  {EXTRACT, ST("429"),                      12, SHARED,   DX_OK, {1, 1, 1, 13}},
-  {POST,    AFTER("429 503", 90),            5, SHARED,   DX_OK, {6, 1, 1, 1}},
-  {PUT,     AFTER("429 503", 90),            5, ALONE,    DX_OK, {1, 6, 1, 1}},
-  {SOURCE,  AFTER("429 503", 90),            5, SHARED,   DX_OK, {1, 1, 6, 1}},
-  {EXTRACT, AFTER("429 503", 90),            5, SHARED,   DX_OK, {1, 1, 1, 6}},
+  {POST,    ST("429"),                      12, SHARED,   OK, {13, 1, 1, 1}},
+  {PUT,     ST("429"),                       5, BACKOFF,  OK, {1, 6, 1, 1}},
+  {SOURCE,  ST("429"),                      12, SHARED,   OK, {1, 1, 13, 1}},
+  {EXTRACT, ST("429"),                      12, SHARED,   OK, {1, 1, 1, 13}},
+  {POST,    AFTER("429 503", 90),            5, SHARED,   OK, {6, 1, 1, 1}},
+  {PUT,     AFTER("429 503", 90),            5, BACKOFF,  OK, {1, 6, 1, 1}},
+  {SOURCE,  AFTER("429 503", 90),            5, SHARED,   OK, {1, 1, 6, 1}},
+  {EXTRACT, AFTER("429 503", 90),            5, SHARED,   OK, {1, 1, 1, 6}},
 
   /* 5xx; Retry-After is honored */
-  {POST,    ST(SERVER),                     12, BACKOFF,  DX_OK, {13, 1, 1, 1}},
-  {PUT,     ST(SERVER),                      5, ALONE,    DX_OK, {1, 6, 1, 1}},
-  {SOURCE,  ST(SERVER),                     12, BACKOFF,  DX_OK, {1, 1, 13, 1}},
-  {EXTRACT, ST(SERVER),                     12, BACKOFF,  DX_OK, {1, 1, 1, 13}},
-  {POST,    AFTER("500 502", 90),            3, BACKOFF,  DX_OK, {4, 1, 1, 1}},
-  {SOURCE,  AFTER("500 408", 90),            3, BACKOFF,  DX_OK, {1, 1, 4, 1}},
-  {EXTRACT, AFTER("500 425", 90),            3, BACKOFF,  DX_OK, {1, 1, 1, 4}},
-  {EXTRACT, AFTER("204 202", 90),            3, SCHEDULE, DX_OK, {1, 1, 1, 4}},
-  {SOURCE,  AFTER("204", 90),                3, SCHEDULE, DX_OK, {1, 1, 4, 1}},
+  {POST,    ST(SERVER),                     12, BACKOFF,  OK, {13, 1, 1, 1}},
+  {PUT,     ST(SERVER),                      5, BACKOFF,  OK, {1, 6, 1, 1}},
+  {SOURCE,  ST(SERVER),                     12, BACKOFF,  OK, {1, 1, 13, 1}},
+  {EXTRACT, ST(SERVER),                     12, BACKOFF,  OK, {1, 1, 1, 13}},
+  {POST,    AFTER("500 502", 90),            3, BACKOFF,  OK, {4, 1, 1, 1}},
+  {SOURCE,  AFTER("500 408", 90),            3, BACKOFF,  OK, {1, 1, 4, 1}},
+  {EXTRACT, AFTER("500 425", 90),            3, BACKOFF,  OK, {1, 1, 1, 4}},
+  {EXTRACT, AFTER("204 202", 90),            3, SCHEDULE, OK, {1, 1, 1, 4}},
+  {SOURCE,  AFTER("204", 90),                3, SCHEDULE, OK, {1, 1, 4, 1}},
 
   /* DNS, refused, unreachable: nothing has left; timeout, reset, short body:
    * it may have arrived */
-  {POST,    ERR(E_NET, UNSENT),             12, BACKOFF,  DX_OK, {13, 1, 1, 1}},
-  {PUT,     ERR(E_NET, UNSENT),              5, ALONE,    DX_OK, {1, 6, 6, 1}},
-  {SOURCE,  ERR(E_NET, UNSENT),             12, BACKOFF,  DX_OK, {1, 1, 13, 1}},
-  {EXTRACT, ERR(E_NET, UNSENT),             12, BACKOFF,  DX_OK, {1, 1, 1, 13}},
-  {POST,    ERR(E_NET, LANDED),              3, BACKOFF,  DX_OK, {4, 1, 1, 1}},
-  {POST,    ERR(E_NET, LANDED), EVER, BACKOFF, DX_E_FAILED, {4, 0, 0, 0}},
-  {PUT,     ERR(E_NET, LOST),                5, ALONE,    DX_OK, {1, 6, 6, 1}},
-  {PUT,     ERR(E_NET, LANDED),              5, ALONE,    DX_OK, {1, 1, 1, 1}},
-  {SOURCE,  ERR(E_NET, LANDED),             12, BACKOFF,  DX_OK, {1, 1, 13, 1}},
-  {EXTRACT, ERR(E_NET, LANDED),             12, BACKOFF,  DX_OK, {1, 1, 1, 13}},
+  {POST,    ERR(E_NET, UNSENT),             12, BACKOFF,  OK, {13, 1, 1, 1}},
+  {PUT,     ERR(E_NET, UNSENT),              5, UNCLEAR,  OK, {1, 6, 1, 1}},
+  {SOURCE,  ERR(E_NET, UNSENT),             12, BACKOFF,  OK, {1, 1, 13, 1}},
+  {EXTRACT, ERR(E_NET, UNSENT),             12, BACKOFF,  OK, {1, 1, 1, 13}},
+  {POST,    ERR(E_NET, LANDED),             12, LOSS,     OK, {13, 1, 1, 1}},
+  {PUT,     ERR(E_NET, LOST),                5, UNCLEAR,  OK, {1, 6, 1, 1}},
+  {PUT,     ERR(E_NET, LANDED),              5, UNCLEAR,  OK, {1, 6, 1, 1}},
+  {SOURCE,  ERR(E_NET, LANDED),             12, BACKOFF,  OK, {1, 1, 13, 1}},
+  {EXTRACT, ERR(E_NET, LANDED),             12, BACKOFF,  OK, {1, 1, 1, 13}},
 
   /* certificate not trusted or wrong name; no TLS 1.2 */
-  {POST,    ERR(E_CERT, UNSENT),     EVER, NO_WAIT, DX_E_CERT, {1, 0, 0, 0}},
-  {PUT,     ERR(E_CERT, UNSENT),     EVER, NO_WAIT, DX_E_CERT, {1, 1, 0, 0}},
-  {SOURCE,  ERR(E_CERT, UNSENT),     EVER, NO_WAIT, DX_E_CERT, {1, 1, 1, 0}},
-  {EXTRACT, ERR(E_CERT, UNSENT),     EVER, NO_WAIT, DX_E_CERT, {1, 1, 1, 1}},
-  {POST,    ERR(E_PROTOCOL, UNSENT), EVER, NO_WAIT, DX_E_PROTOCOL, {1}},
+  {POST,    ERR(E_CERT, UNSENT),     7, REJECTED, ADMIN(E_CERT), {8, 1, 1, 1}},
+  {PUT,     ERR(E_CERT, UNSENT),     4, REJECTED, ADMIN(E_CERT), {1, 5, 1, 1}},
+  {SOURCE,  ERR(E_CERT, UNSENT),     7, REJECTED, ADMIN(E_CERT), {1, 1, 8, 1}},
+  {EXTRACT, ERR(E_CERT, UNSENT),     7, REJECTED, ADMIN(E_CERT), {1, 1, 1, 8}},
+  {POST,    ERR(E_PROTOCOL, UNSENT), 7, REJECTED, ADMIN(E_PROTOCOL),
+                                                             {8, 1, 1, 1}},
 };
 /* clang-format on */
 
@@ -229,12 +238,12 @@ static int64_t most_backoff_ms(int nth)
   return nth < 6 ? 1000LL << nth : 60000;
 }
 
-/* All processes pause for 5 s after the 5th in a row, doubling. */
-static int64_t down_ms(int nth)
+/* first_ms, doubling. */
+static int64_t doubling_ms(int nth, int64_t first_ms, int64_t max_ms)
 {
-  if (nth < 5)
-    return 0;
-  return nth < 11 ? 5000LL << (nth - 5) : 300000;
+  int64_t ms = first_ms << (nth < 10 ? nth - 1 : 9);
+
+  return ms < max_ms ? ms : max_ms;
 }
 
 /* The minimum and maximum after the nth response. */
@@ -244,14 +253,23 @@ static void bounds(int nth, int64_t *ret_least, int64_t *ret_most)
 
   switch (row->wait) {
   case BACKOFF:
-  case ALONE:
   case REFUSING:
   case SHARED:
     most = most_backoff_ms(nth);
     least = most / 2;
     break;
+  case UNCLEAR:
+    most = nth == 1 ? 0 : most_backoff_ms(nth);
+    least = most / 2;
+    break;
+  case LOSS:
+    least = most = doubling_ms(nth, 5 * S, 60 * S);
+    break;
   case TOKEN:
-    least = most = nth == 1 ? 5000 : 25000;
+    least = most = nth == 1 ? 5 * S : doubling_ms(nth - 1, 30 * S, 10 * MIN);
+    break;
+  case REJECTED:
+    least = most = doubling_ms(nth, 30 * S, 10 * MIN);
     break;
   case SCHEDULE: /* 2 s, growing by 1.25 up to 15 s, 10 % more or less */
     least = 1800;
@@ -260,8 +278,6 @@ static void bounds(int nth, int64_t *ret_least, int64_t *ret_most)
   default:
     break;
   }
-  if (row->wait == BACKOFF && down_ms(nth) > least)
-    least = down_ms(nth);
   if (row->wait == REFUSING && least < 10000)
     least = 10000;
   if (row->retry_ms > least)
@@ -327,11 +343,14 @@ static void try_row(void)
   assert_int_equal(fixture_open(NULL), 0);
   fixture.odd = by_row;
   (void)fixture_job(1, false);
-  outcome = fixture_attend(&err);
+  outcome = fixture_drive_to_end();
   if (outcome != row->end) {
     complain("end", outcome, row->end, row->end);
+    (void)dx_job_outcome(fixture.jobs[0], &err);
     print_error("  (%s)\n", err.text);
   }
+  if (fixture.admin != row->admin)
+    complain("told", fixture.admin, row->admin, row->admin);
   for (i = 0; i < DX_CALL_HELLO; i++)
     if (fixture.count[i] != row->calls[i])
       complain("calls", 10000 * (i + 1) + fixture.count[i],

@@ -160,13 +160,14 @@ static void refused_document_has_the_sentence_of_its_reason(void **state)
   (void)state;
   end(&job->submissions[0], DX_ST_EXTRACTED);
   says(job, "1 of 2 documents extracted; document 2: it is too large; print "
-            "fewer pages at a time");
+            "fewer pages at a time, or scan it at a lower resolution");
   assert_string_equal(job->submissions[1].reason,
                       "larger than MaxDocumentSize (1G)");
   dx_job_free(&job);
   job = make(kinds, 2, true);
   says(job, "Nothing was extracted, the documents belong together: it is too "
-            "large; print fewer pages at a time");
+            "large; print fewer pages at a time, or scan it at a lower "
+            "resolution");
   dx_job_free(&job);
 }
 
@@ -178,7 +179,10 @@ static void failed_submission_has_the_sentence_of_its_code(void **state)
   (void)state;
   dx_submission_end(&job->submissions[0], DX_EV_FAIL, DX_E_REFUSED,
                     "the service responded with 422 to 'create source'");
-  says(job, "The chart was not extracted: the service rejected it");
+  says(
+      job,
+      "The chart was not extracted: the service rejected it; print it to a new "
+      "PDF, and print that, or ask the administrator");
   job->submissions[0].code = DX_E_TOO_BIG;
   says(job, "The chart was not extracted: it is too large for the service; "
             "print fewer pages at a time");
@@ -196,7 +200,8 @@ static void submission_has_a_sentence_of_its_own(void **state)
 
   (void)state;
   dx_submission_sentence(&job->submissions[1], text);
-  assert_string_equal(text, "It is too large; print fewer pages at a time");
+  assert_string_equal(text, "It is too large; print fewer pages at a time, or "
+                            "scan it at a lower resolution");
   dx_submission_end(&job->submissions[0], DX_EV_FAIL, DX_E_TAKEN, "why");
   dx_submission_sentence(&job->submissions[0], text);
   assert_string_equal(text, DX_SENTENCE_ADMIN
@@ -220,10 +225,10 @@ static void reworded(enum dx_code code, const char *sentence)
   static const enum dx_kind kinds[] = {DX_KIND_DOCUMENT};
   struct dx_job *job = make(kinds, 1, false);
 
-  dx_job_set_message(job, code, code == DX_OK ? "" : "status 500, BaseURL", 0);
+  dx_job_set_problem(job, code, code == DX_OK ? "" : "status 500, BaseURL", 0);
   dx_job_reword(job);
-  assert_string_equal(job->message, sentence);
-  assert_int_equal(job->message_code, DX_OK);
+  assert_string_equal(job->problem.text, sentence);
+  assert_int_equal(job->problem.code, DX_OK);
   dx_job_free(&job);
 }
 
@@ -273,11 +278,46 @@ static void ended_submissions_are_reworded_for_the_user(void **state)
   assert_string_equal(job->submissions[0].reason, DX_SENTENCE_ADMIN
                       "another file has the name of its result");
   assert_string_equal(job->submissions[1].reason,
-                      "It is too large; print fewer pages at a time");
+                      "It is too large; print fewer pages at a time, or scan "
+                      "it at a lower resolution");
   assert_string_equal(job->submissions[2].reason,
                       "It was not finished in time, and was deleted; "
                       "print it again");
   assert_string_equal(job->submissions[3].reason, "");
+  dx_job_free(&job);
+}
+
+static void
+held_print_job_says_what_failed_and_that_the_rest_goes_on(void **state)
+{
+  static const enum dx_kind kinds[] = {DX_KIND_DOCUMENT, DX_KIND_DOCUMENT,
+                                       DX_KIND_REFUSED};
+  struct dx_job *job = make(kinds, 3, false);
+  struct dx_submission *subs = job->submissions;
+
+  (void)state;
+  dx_job_set_problem(job, DX_E_OVERDUE, "overdue", 0);
+  says(job, DX_SAY_OVERDUE);
+  job->print.backend = DX_BACKEND_HELD;
+  says(job, "0 of 3 documents extracted; document 3: it is too large; print "
+            "fewer pages at a time, or scan it at a lower resolution; the rest "
+            "is being processed in the background");
+  subs[0].state = DX_ST_EXTRACTED;
+  says(job, "1 of 3 documents extracted; document 3: it is too large; print "
+            "fewer pages at a time, or scan it at a lower resolution; the rest "
+            "is being processed in the background");
+  job->print.undecided = true; /* it was purged */
+  says(job, DX_SENTENCE_ADMIN "this computer no longer knows whether the print "
+                              "job was sent or is still wanted");
+  job->print.undecided = false;
+  subs[1].state = DX_ST_PROCESSING; /* the print job is canceled */
+  subs[1].files[0].put = DX_PUT_DONE;
+  dx_job_cancel_unsent(job, NULL);
+  dx_job_set_problem(job, DX_OK, "", 0);
+  says(job, "The chart is with the service; the result will be delivered in "
+            "the background");
+  subs[1].state = DX_ST_EXTRACTED;
+  says(job, "2 of 3 documents extracted; document 3: it was canceled");
   dx_job_free(&job);
 }
 
@@ -291,47 +331,53 @@ static void job_in_progress_has_the_sentence_of_its_print_job(void **state)
   (void)state;
   says(job, "The chart is on this computer");
   *states[0] = DX_ST_PROCESSING;
-  job->message_code = DX_E_SERVER;
+  job->problem.code = DX_E_NET;
   says(job, "The chart is on this computer; the service does not respond, "
             "trying again");
+  job->problem.code = DX_E_SERVER;
+  says(job, "The chart is on this computer; the service is not working "
+            "correctly, trying again");
+  job->problem.code = DX_E_UNCLEAR;
+  says(job, "The chart is on this computer; the service did not confirm that "
+            "it has the chart, trying again");
   *states[1] = DX_ST_UPLOADED;
+  job->problem.code = DX_E_NET;
   says(job, "The chart is with the service; the service does not respond, "
             "trying again");
-  job->message_code = DX_E_RATE;
+  job->problem.code = DX_E_RATE;
   says(job, "The chart is with the service; the service asked for a pause, "
             "continuing soon");
-  job->message_code = DX_E_TOO_BIG; /* final only at the third response */
+  job->problem.code = DX_E_TOO_BIG; /* final only at the third response */
   says(job, "The chart is with the service; the service is not working "
             "correctly, trying again");
-  job->message_code = DX_E_GONE; /* a new source may not be visible yet */
+  job->problem.code = DX_E_GONE; /* a new source may not be visible yet */
   says(job, "The chart is with the service; the service is not working "
             "correctly, trying again");
-  job->message_code = DX_E_SPACE;
+  job->problem.code = DX_E_SPACE;
   says(job, DX_SENTENCE_ADMIN "the disk of this computer is full; trying again "
                               "every minute, nothing is lost");
-  job->message_code = DX_E_TOKEN;
+  job->problem.code = DX_E_TOKEN;
   says(job, DX_SENTENCE_ADMIN
        "the service rejected the credentials of this printer; trying again, "
        "nothing is lost");
-  job->print.backend = DX_BACKEND_ENDED; /* it has stopped the queue */
-  says(job, DX_SENTENCE_ADMIN
-       "the service rejected the credentials of this printer; nothing is lost");
-  job->message_code = DX_E_NET; /* before the print job was held */
+  job->print.backend = DX_BACKEND_ENDED; /* the print job was held */
   says(job, "The chart is with the service; the result will be delivered in "
             "the background");
-  job->message_code = DX_E_DENIED; /* it has held the print job */
-  says(job, DX_SENTENCE_ADMIN "the chart waits, because the service denies "
-                              "this printer access to it; nothing is lost");
+  job->problem.code = DX_E_NET; /* before the print job was held */
+  says(job, "The chart is with the service; the result will be delivered in "
+            "the background");
+  job->problem.code = DX_E_DENIED;
   job->print.backend = DX_BACKEND_ATTENDS;
   says(job, DX_SENTENCE_ADMIN "the chart waits, because the service denies "
-                              "this printer access to it");
+                              "this printer access to it; trying again, "
+                              "nothing is lost");
   job->print.backend = DX_BACKEND_ENDED;
-  job->message_code = DX_E_NET;
+  job->problem.code = DX_E_NET;
   *states[1] = DX_ST_REGISTERED;
   says(job, "The chart is on this computer; it is sent when the print job "
             "continues");
   job->print.decided = true; /* `docextract retry` */
-  job->message_code = DX_OK;
+  job->problem.code = DX_OK;
   says(job, "The chart is on this computer");
   job->print.backend = DX_BACKEND_LEFT;
   says(job, "The chart is on this computer and will be sent; the result will "
@@ -339,12 +385,12 @@ static void job_in_progress_has_the_sentence_of_its_print_job(void **state)
   *states[1] = DX_ST_COMPLETE;
   says(job, "The chart is with the service; the result will be delivered in "
             "the background");
-  job->message_code = DX_E_OVERDUE;
+  job->problem.code = DX_E_OVERDUE;
   says(job, "The service is taking longer than usual; the result will be "
             "delivered in the background");
   job->print.decided = false;
   job->print.undecided = true;
-  job->message_code = DX_OK; /* a later problem was solved */
+  job->problem.code = DX_OK; /* a later problem was solved */
   says(job, DX_SENTENCE_ADMIN "this computer no longer knows whether the print "
                               "job was sent or is still wanted");
   dx_job_free(&job);
@@ -402,6 +448,8 @@ int main(void)
       cmocka_unit_test(failed_submission_has_the_sentence_of_its_code),
       cmocka_unit_test(submission_has_a_sentence_of_its_own),
       cmocka_unit_test(halted_job_gives_its_reason),
+      cmocka_unit_test(
+          held_print_job_says_what_failed_and_that_the_rest_goes_on),
       cmocka_unit_test(job_in_progress_has_the_sentence_of_its_print_job),
       cmocka_unit_test(waiting_job_is_reworded_for_the_user),
       cmocka_unit_test(refusal_by_a_limit_names_no_directive),

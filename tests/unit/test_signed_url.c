@@ -82,6 +82,9 @@ static void documents_are_sent_only_to_safe_hosts(void **state)
       {"https://127.1/o", false, true},
       {"https://169.254.169.254/latest", false, false},
       {"http://169.254.169.254/latest", false, false},
+      {"https://100.100.100.200/o", false, false},
+      {"https://168.63.129.16/o", false, false},
+      {"https://[64:ff9b::a9fe:a9fe]/o", false, false},
       {"https://[fe80::1]/o", false, false},
       {"https://[fe80::1%25lo]/o", false, false},
       {"https://[::ffff:169.254.169.254]/o", false, false},
@@ -213,6 +216,18 @@ static void addresses_have_the_scope_of_their_range(void **state)
       {"::1", DX_SCOPE_HOST},
       {"::", DX_SCOPE_HOST},
       {"::ffff:127.0.0.1", DX_SCOPE_HOST},
+      {"100.100.100.199", DX_SCOPE_NETWORK},
+      {"168.63.129.17", DX_SCOPE_NETWORK},
+      {"192.0.0.191", DX_SCOPE_NETWORK},
+      {"64:ff9b::10.0.0.1", DX_SCOPE_NETWORK},
+      {"64:ff9b:1::169.254.169.254", DX_SCOPE_NETWORK},
+      {"64:ff9b::127.0.0.1", DX_SCOPE_HOST},
+      {"64:ff9b::169.254.169.254", DX_SCOPE_LINK},
+      {"64:ff9b::100.100.100.200", DX_SCOPE_LINK},
+      {"100.100.100.200", DX_SCOPE_LINK}, /* of Alibaba */
+      {"168.63.129.16", DX_SCOPE_LINK},   /* of Azure */
+      {"192.0.0.192", DX_SCOPE_LINK},     /* of Oracle */
+      {"::ffff:192.0.0.192", DX_SCOPE_LINK},
       {"169.254.169.254", DX_SCOPE_LINK},
       {"224.0.0.251", DX_SCOPE_LINK},
       {"255.255.255.255", DX_SCOPE_LINK},
@@ -240,6 +255,7 @@ static void addresses_have_the_scope_of_their_range(void **state)
       fail_msg("%s", rows[i].text);
   }
   assert_int_equal(dx_address_scope(&other), DX_SCOPE_LINK);
+  assert_int_equal(dx_host_scope("fe80::1%lo"), DX_SCOPE_LINK);
   assert_int_equal(dx_host_scope("LocalHost"), DX_SCOPE_HOST);
   assert_int_equal(dx_host_scope("s.example"), DX_SCOPE_NETWORK);
 }

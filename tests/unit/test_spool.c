@@ -337,6 +337,30 @@ static void committed_receipt_is_found(void **state)
 }
 
 /* Nor does it look at the job: another process may be driving it. */
+/* `mv` of a spool to a directory that exists moves it into that. */
+static void spool_one_level_too_deep_is_refused(void **state)
+{
+  struct dx_spool outer = spool, inner;
+  char path[TEMP_DIR_BYTES + 16], expected[2 * sizeof(path)];
+
+  (void)state;
+  (void)snprintf(path, sizeof(path), "%s/old spool", dir);
+  assert_int_equal(mkdir(path, 0700), 0);
+  assert_int_equal(dx_spool_open(path, &inner, &err), DX_OK);
+  dx_spool_close(&outer);
+  assert_int_equal(dx_spool_open(dir, &outer, &err), DX_OK); /* both empty */
+  spool = inner;
+  commit("D", false);
+  spool = outer;
+  assert_int_equal(dx_spool_open(dir, &inner, &err), DX_E_CONFIG);
+  (void)snprintf(expected, sizeof(expected), "cd '%s' && mv ", path);
+  assert_non_null(strstr(err.text, expected));
+  assert_int_equal(inner.dirfd, -1);
+  commit("D", false); /* it has jobs of its own */
+  assert_int_equal(dx_spool_open(dir, &inner, &err), DX_OK);
+  dx_spool_close(&inner);
+}
+
 static void every_run_leaves_a_receipt_of_its_own(void **state)
 {
   struct dx_job *job = pick_up("D", false);
@@ -624,6 +648,11 @@ static void finished_job_is_moved_and_still_found(void **state)
   assert_int_equal(dx_job_save(job, &err), DX_OK);
   assert_int_equal(dx_spool_settle(&spool, job, &err), DX_OK);
   assert_int_equal(entries("finished"), 0); /* its OnResult is pending */
+  assert_int_equal(dx_fs_write(job->dirfd, "on-result-0001", "why", 3, 0600,
+                               DX_PUBLISH_NEW, &err),
+                   DX_OK);
+  assert_int_equal(dx_spool_settle(&spool, job, &err), DX_OK);
+  assert_int_equal(entries("jobs/" KEY), 2); /* it is kept */
   job->submissions[0].hook_ms = 0;
   assert_int_equal(dx_job_save(job, &err), DX_OK);
   assert_int_equal(dx_spool_settle(&spool, job, &err), DX_OK);
@@ -1229,39 +1258,6 @@ static void only_one_process_holds_the_lock(void **state)
   (void)close(end[0]);
 }
 
-/* ---- unacknowledged failures ---- */
-
-static size_t count_failures(const char *queue, bool marks)
-{
-  size_t count;
-
-  assert_int_equal(dx_spool_count_failures(&spool, queue, marks, &count, &err),
-                   DX_OK);
-  return count;
-}
-
-static void failure_after_the_backend_left_is_unacknowledged(void **state)
-{
-  struct dx_job *job = pick_up("D", false);
-  int i;
-
-  (void)state;
-  job->queue = strdup("charts");
-  bring(&job->submissions[0], 'n');
-  for (i = 0; i < DX_BACKEND_COUNT; i++) {
-    job->print.backend = (enum dx_backend)i;
-    assert_int_equal(dx_job_save(job, &err), DX_OK);
-    assert_int_equal(count_failures("charts", false), i == DX_BACKEND_LEFT);
-    assert_int_equal(count_failures("other", false), 0);
-  }
-  job->print.backend = DX_BACKEND_LEFT;
-  assert_int_equal(dx_job_save(job, &err), DX_OK);
-  assert_int_equal(count_failures(NULL, false), 1);
-  assert_int_equal(count_failures(NULL, true), 1);
-  assert_int_equal(count_failures("charts", false), 0);
-  dx_job_free(&job);
-}
-
 /* ---- one word for people ---- */
 
 static void job_that_needs_a_decision_reports_it(void **state)
@@ -1311,7 +1307,8 @@ static void outcome_names_the_first_failure(void **state)
   bring(&job->submissions[2], 'x');
   assert_int_equal(dx_job_outcome(job, &err), DX_E_DOCUMENT);
   assert_string_equal(err.text, "2 of 3 documents extracted; document 2: it "
-                                "is password-protected");
+                                "is password-protected; open it with its "
+                                "password, and print it from there");
   dx_spool_discard(&spool, &job);
   job = receive("S", false);
   assert_int_equal(dx_job_outcome(job, &err), DX_E_MISSING);
@@ -1574,14 +1571,158 @@ static void message_changes_with_the_time_of_the_next_try(void **state)
   struct dx_job *job = dx_job_new();
 
   (void)state;
-  dx_job_set_message(job, DX_E_NET, "no network", 1);
+  dx_job_set_problem(job, DX_E_NET, "no network", 1);
   job->behind = false;
-  dx_job_set_message(job, DX_E_NET, "no network", 1);
+  dx_job_set_problem(job, DX_E_NET, "no network", 1);
   assert_false(job->behind);
-  dx_job_set_message(job, DX_E_NET, "no network", 2);
+  dx_job_set_problem(job, DX_E_NET, "no network", 2);
   assert_true(job->behind);
-  assert_int_equal(job->retry_at, 2);
+  assert_int_equal(job->problem.retry_at, 2);
   dx_job_free(&job);
+}
+
+/* A job with two documents in progress. */
+static struct dx_job *make_two(void)
+{
+  struct dx_job *job = dx_job_new();
+  size_t i;
+
+  assert_non_null(job);
+  job->documents = calloc(2, sizeof(*job->documents));
+  assert_non_null(job->documents);
+  job->document_count = 2;
+  for (i = 0; i < 2; i++)
+    job->documents[i].entry.kind = DX_KIND_DOCUMENT;
+  assert_int_equal(dx_job_plan(job, &err), DX_OK);
+  job->dirty = job->behind = false;
+  return job;
+}
+
+static void problem_shown(const struct dx_job *job, const char *text)
+{
+  assert_string_equal(dx_job_problem(job)->text, text);
+}
+
+static void success_of_one_document_keeps_the_problem_of_another(void **state)
+{
+  struct dx_job *job = make_two();
+  struct dx_submission *subs = job->submissions;
+
+  (void)state;
+  problem_shown(job, "");
+  dx_submission_set_problem(&subs[0], DX_E_NET, "no network", 7);
+  assert_true(job->behind);
+  dx_submission_set_problem(&subs[1], DX_OK, "", 0);
+  problem_shown(job, "no network");
+  assert_int_equal(dx_job_problem(job)->retry_at, 7);
+  dx_submission_end(&subs[1], DX_EV_REFUSE, DX_E_REFUSED, "refused");
+  problem_shown(job, "no network");
+  dx_submission_set_problem(&subs[0], DX_OK, "", 0);
+  problem_shown(job, "");
+  assert_int_equal(dx_job_problem(job)->code, DX_OK);
+  dx_job_free(&job);
+}
+
+/* Nothing is tried again. */
+static void final_submission_has_no_problem(void **state)
+{
+  static const enum dx_event events[] = {DX_EV_FAIL, DX_EV_REFUSE, DX_EV_CANCEL,
+                                         DX_EV_EXPIRE};
+  struct dx_submission *sub;
+  struct dx_job *job;
+  size_t i;
+
+  (void)state;
+  for (i = 0; i < sizeof(events) / sizeof(events[0]); i++) {
+    job = make_two();
+    sub = &job->submissions[0];
+    dx_submission_set_problem(sub, DX_E_NET, "no network", 7);
+    dx_submission_end(sub, events[i], DX_E_CANCELED, "over");
+    problem_shown(job, "");
+    assert_int_equal(sub->problem.code, DX_OK);
+    assert_int_equal(sub->problem.since_at, 0);
+    assert_int_equal(sub->problem.retry_at, 0);
+    dx_job_free(&job);
+  }
+}
+
+/* First the one that an administrator must solve, then the latest. */
+static void most_important_problem_is_that_of_the_job(void **state)
+{
+  struct dx_job *job = make_two();
+  struct dx_submission *subs = job->submissions;
+
+  (void)state;
+  dx_submission_set_problem(&subs[0], DX_E_NET, "first", 0);
+  dx_submission_set_problem(&subs[1], DX_E_SERVER, "second", 0);
+  subs[0].problem.since_at = 1000;
+  subs[1].problem.since_at = 2000;
+  problem_shown(job, "second");
+  subs[0].problem.since_at = 3000;
+  problem_shown(job, "first");
+  dx_submission_set_problem(&subs[1], DX_E_TOKEN, "admin", 0);
+  problem_shown(job, "admin");
+  subs[1].problem.since_at = 4000;
+  dx_submission_set_problem(&subs[0], DX_E_CERT, "certificate", 0);
+  problem_shown(job, "admin");
+  subs[0].problem.since_at = 5000;
+  problem_shown(job, "certificate");
+  dx_submission_set_problem(&subs[1], DX_E_NET, "outage", 0);
+  subs[1].problem.since_at = 6000;
+  problem_shown(job, "certificate");
+  dx_job_set_problem(job, DX_E_SPACE, "disk", 0);
+  problem_shown(job, "disk");
+  dx_job_set_problem(job, DX_OK, "", 0);
+  problem_shown(job, "certificate");
+  dx_job_free(&job);
+}
+
+/* The next failure of the same call may have another text. */
+static void problem_has_its_first_time(void **state)
+{
+  struct dx_job *job = make_two();
+  struct dx_submission *sub = &job->submissions[0];
+
+  (void)state;
+  dx_submission_set_problem(sub, DX_E_NET, "no network", 1);
+  assert_true(sub->problem.since_at > 0);
+  sub->problem.since_at = 1000;
+  dx_submission_set_problem(sub, DX_E_SERVER, "status 503", 2);
+  assert_int_equal(sub->problem.since_at, 1000);
+  dx_submission_set_problem(sub, DX_OK, "", 0);
+  assert_int_equal(sub->problem.since_at, 0);
+  dx_submission_set_problem(sub, DX_E_SERVER, "status 503", 2);
+  assert_true(sub->problem.since_at > 1000);
+  job->behind = false;
+  dx_submission_set_problem(sub, DX_E_SERVER, "status 503", 2);
+  assert_false(job->behind);
+  dx_submission_set_problem(sub, DX_E_SERVER, "status 503", 3);
+  assert_true(job->behind);
+  dx_job_free(&job);
+}
+
+static void some_problems_need_an_administrator(void **state)
+{
+  static const struct {
+    enum dx_code code;
+    bool needs_admin;
+  } rows[] = {
+      {DX_E_CONFIG, true},   {DX_E_CERT, true},        {DX_E_PROTOCOL, true},
+      {DX_E_REJECTED, true}, {DX_E_KEY, true},         {DX_E_TOKEN, true},
+      {DX_E_DENIED, true},   {DX_OK, false},           {DX_E_NET, false},
+      {DX_E_SERVER, false},  {DX_E_RESPONSE, false},   {DX_E_RATE, false},
+      {DX_E_OVERDUE, false}, {DX_E_UNEXPECTED, false}, {DX_E_SPACE, false},
+      {DX_E_REFUSED, false}, {DX_E_URL, true},
+  };
+  size_t i;
+
+  (void)state;
+  for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    const struct dx_problem problem = {.text = "x", .code = rows[i].code};
+
+    if (dx_problem_needs_admin(&problem) != rows[i].needs_admin)
+      fail_msg("%s", dx_code_name(rows[i].code));
+  }
 }
 
 static void retry_resets_the_tries(void **state)
@@ -1593,10 +1734,12 @@ static void retry_resets_the_tries(void **state)
   sub->start_overs = 3;
   sub->lost_creates = 3;
   sub->reregistrations = 3;
+  sub->failing_since = 3;
   bring(sub, 'n');
   job->seen = true;
   assert_int_equal(dx_submission_retry(sub, &err), DX_OK);
   assert_int_equal(sub->state, DX_ST_STORED);
+  assert_int_equal(sub->failing_since, 0);
   assert_false(sub->verify);
   assert_false(job->seen); /* its next failure is not acknowledged */
   assert_int_equal(sub->start_overs + sub->lost_creates + sub->reregistrations,
@@ -1616,12 +1759,10 @@ static void retry_keeps_an_uploaded_source(void **state)
   (void)state;
   bring(sub, 'f');
   sub->start_overs = sub->lost_creates = sub->reregistrations = 3;
-  sub->put_again = true;
   sub->files[0].put = DX_PUT_SENDING;
   assert_int_equal(dx_submission_retry(sub, &err), DX_OK);
   assert_int_equal(sub->state, DX_ST_UPLOADED);
   assert_true(sub->verify);
-  assert_false(sub->put_again);
   assert_int_equal(sub->start_overs + sub->lost_creates + sub->reregistrations,
                    0);
   assert_string_equal(sub->source_id, "SOURCE");
@@ -1720,6 +1861,7 @@ int main(void)
 #define IN_SPOOL(test) cmocka_unit_test_setup_teardown(test, start, stop)
   const struct CMUnitTest tests[] = {
       IN_SPOOL(committed_receipt_is_found),
+      IN_SPOOL(spool_one_level_too_deep_is_refused),
       IN_SPOOL(every_run_leaves_a_receipt_of_its_own),
       IN_SPOOL(receipts_are_listed_oldest_first),
       IN_SPOOL(killed_commit_leaves_a_whole_receipt_or_none),
@@ -1758,7 +1900,6 @@ int main(void)
       IN_SPOOL(spool_is_private),
       IN_SPOOL(incomplete_history_is_removed_with_the_lock),
       IN_SPOOL(only_one_process_holds_the_lock),
-      IN_SPOOL(failure_after_the_backend_left_is_unacknowledged),
       IN_SPOOL(job_that_needs_a_decision_reports_it),
       IN_SPOOL(halt_is_reported),
       IN_SPOOL(grouped_documents_are_extracted_all_or_none),
@@ -1775,6 +1916,11 @@ int main(void)
       IN_SPOOL(job_has_ended_when_the_last_submission_has),
       IN_SPOOL(only_delivered_cases_are_kept),
       IN_SPOOL(message_changes_with_the_time_of_the_next_try),
+      IN_SPOOL(success_of_one_document_keeps_the_problem_of_another),
+      IN_SPOOL(final_submission_has_no_problem),
+      IN_SPOOL(most_important_problem_is_that_of_the_job),
+      IN_SPOOL(problem_has_its_first_time),
+      IN_SPOOL(some_problems_need_an_administrator),
       IN_SPOOL(retry_resets_the_tries),
       IN_SPOOL(retry_keeps_an_uploaded_source),
       IN_SPOOL(retry_of_an_expired_submission_polls_its_source),

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <stdlib.h>
+#include <sys/inotify.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -86,7 +87,7 @@ static void only_the_administrator_gets_technical_texts(void **state)
     job->submissions[0].code = DX_E_REFUSED;
     (void)strcpy(job->submissions[0].reason, "TECHNICAL 422");
     (void)strcpy(job->documents[0].entry.reason_text, "TECHNICAL 1G");
-    dx_job_set_message(job, DX_E_KEY, "TECHNICAL TokenCommand; run 'x'", 0);
+    dx_job_set_problem(job, DX_E_KEY, "TECHNICAL TokenCommand; run 'x'", 0);
     text = dx_status_job_line(job, for_admin[i]);
     assert_non_null(text);
     assert_true((strstr(text, "TECHNICAL") != NULL) == for_admin[i]);
@@ -94,7 +95,7 @@ static void only_the_administrator_gets_technical_texts(void **state)
         (strstr(text, "\"message\":\"Contact your "
                       "administrator: this printer cannot sign in to the "
                       "service\"") == NULL) == for_admin[i]);
-    assert_true((strstr(text, "\"reason\":\"The service rejected it\"") ==
+    assert_true((strstr(text, "\"reason\":\"The service rejected it; ") ==
                  NULL) == for_admin[i]);
     free(text);
     dx_job_free(&job);
@@ -198,6 +199,26 @@ int __wrap_poll(struct pollfd *fds, nfds_t count, int timeout)
   return 0;
 }
 
+/* Not docextractd, but this program: what follows is the same. */
+int __wrap_execl(const char *program, const char *name, ...);
+
+int __wrap_execl(const char *program, const char *name, ...)
+{
+  const char *option, *spool_dir, *c, *config_path;
+  va_list args;
+
+  va_start(args, name);
+  option = va_arg(args, const char *);
+  spool_dir = va_arg(args, const char *);
+  c = va_arg(args, const char *);
+  config_path = va_arg(args, const char *);
+  va_end(args);
+  if (strcmp(program, "/proc/self/exe") != 0 ||
+      strcmp(option, STATUS_OPTION) != 0 || strcmp(c, "-c") != 0)
+    _exit(2);
+  status_main(spool_dir, config_path);
+}
+
 static char dir[TEMP_DIR_BYTES], path[TEMP_DIR_BYTES + 8];
 static char no_file[] = "none";
 static const struct dx_config config = {
@@ -213,7 +234,7 @@ static int start(void **state)
   if (server == MAP_FAILED || temp_dir_make(dir) < 0)
     return -1;
   (void)snprintf(path, sizeof(path), "%s/socket", dir);
-  status_start(&status, &config);
+  status_start(&status, &config, NULL);
   status_check(&status);
   return status.fd >= 0 ? 0 : -1;
 }
@@ -301,6 +322,47 @@ static void job_that_was_moved_is_found(void **state)
   dx_job_free(&job);
 }
 
+#define WATCHERS 5
+
+/* Not by each process of a client. */
+static void journal_of_an_end_is_read_once(void **state)
+{
+  struct dx_job *job = save_job();
+  char *line = NULL, *first = NULL, journal[TEMP_DIR_BYTES + 64];
+  FILE *lines[WATCHERS];
+  struct inotify_event event;
+  int opened = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+  size_t size = 0, i;
+
+  (void)state;
+  for (i = 0; i < WATCHERS; i++) {
+    lines[i] = dx_status_ask(path, "watch 1970-01-01T00:00:01Z", &err);
+    assert_non_null(lines[i]);
+    assert_true(getline(&line, &size, lines[i]) > 0); /* it watches */
+  }
+  (void)snprintf(journal, sizeof(journal), "%s/jobs/" KEY "/job.json", dir);
+  assert_true(inotify_add_watch(opened, journal, IN_OPEN | IN_CLOSE) >= 0);
+  job->told_end_at = 0;
+  status_tell(&status, job);
+  for (i = 0; i < WATCHERS; i++) {
+    assert_true(getline(&line, &size, lines[i]) > 0);
+    if (i == 0)
+      first = strdup(line);
+    assert_string_equal(line, first);
+    (void)fclose(lines[i]);
+  }
+  assert_non_null(strstr(line, KEY));
+  /* With both, events of several processes are not united. */
+  for (i = 0; i < 2; i++)
+    assert_int_equal(read(opened, &event, sizeof(event)), sizeof(event));
+  assert_int_equal(read(opened, &event, sizeof(event)), -1);
+  (void)close(opened);
+  free(first);
+  free(line);
+  dx_spool_close(&spool);
+  dx_job_free(&job);
+}
+
 /* It connects again, and asks for what it has missed. */
 static void watcher_that_does_not_read_is_disconnected(void **state)
 {
@@ -340,6 +402,8 @@ int main(void)
       cmocka_unit_test_setup_teardown(server_without_descriptors_pauses, start,
                                       stop),
       cmocka_unit_test_setup_teardown(job_that_was_moved_is_found, start, stop),
+      cmocka_unit_test_setup_teardown(journal_of_an_end_is_read_once, start,
+                                      stop),
       cmocka_unit_test_setup_teardown(
           watcher_that_does_not_read_is_disconnected, start, stop),
   };

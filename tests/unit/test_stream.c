@@ -476,6 +476,239 @@ static void stream_whose_end_is_missing_is_damaged(void **state)
     }
 }
 
+/* ---- data that end early, and checksums ---- */
+
+#define CMAP "1 beginbfchar <01><0041> endbfchar endcmap end end"
+
+static void data_may_end_early_if_their_length_is_known(void **state)
+{
+  static const struct {
+    const char *dict, *bytes;
+    enum dx_reason reason;
+  } rows[] = {
+      {"/Length1 8", "truetype", DX_REASON_NONE},
+      {"/Length1 9", "truetype", DX_REASON_DAMAGED},
+      {"/Length1 7", "truetype", DX_REASON_DAMAGED},
+      {"/Length1 3/Length2 2/Length3 1", "type 1", DX_REASON_NONE},
+      {"/Length1 3/Length2 2/Length3 9", "type 1", DX_REASON_DAMAGED},
+      {"/Subtype/Type1C", "compact", DX_REASON_DAMAGED}, /* not known */
+      {"", CMAP, DX_REASON_NONE},
+      {"/CMapName/A", CMAP "\n", DX_REASON_NONE},
+      {"", "1 beginbfchar <01><0041> endbfchar", DX_REASON_DAMAGED},
+      {"/N 3", "a profile of colors", DX_REASON_DAMAGED},
+  };
+  static const int flushes[] = {Z_SYNC_FLUSH, Z_PARTIAL_FLUSH};
+  unsigned char packed[200];
+  char dict[200];
+
+  (void)state;
+  for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+    for (size_t k = 0; k < 2; k++) {
+      size_t len = strlen(rows[i].bytes);
+      size_t n = pack_flate(rows[i].bytes, len, flushes[k], packed, 200);
+
+      (void)snprintf(dict, sizeof(dict), "/Filter/FlateDecode%s", rows[i].dict);
+      assert_int_equal(judge_stream(STREAM_DATA, dict, packed, n),
+                       rows[i].reason);
+      assert_int_equal(judge_stream(STREAM_DATA, dict, packed, n - 7),
+                       DX_REASON_DAMAGED);
+    }
+}
+
+/* Another /Length means that more was written. */
+static void data_that_end_early_need_their_length(void **state)
+{
+  static const char drawn[] = "0 0 1 1 re f", font[] = "truetype";
+  unsigned char packed[200];
+  char head[200];
+  int wrong;
+
+  (void)state;
+  for (wrong = 0; wrong < 2; wrong++)
+    for (int kind = STREAM_DATA; kind <= STREAM_CONTENT; kind++) {
+      const char *bytes = kind == STREAM_CONTENT ? drawn : font;
+      size_t n = pack_flate(bytes, strlen(bytes), Z_SYNC_FLUSH, packed,
+                            sizeof(packed));
+
+      begin();
+      (void)snprintf(head, sizeof(head),
+                     "4 0 obj\n<</Filter/FlateDecode/Length1 8/Width 8/Height 8"
+                     "/ImageMask true/Length %zu>>\nstream\n",
+                     n + (size_t)wrong * 100);
+      put(head);
+      memcpy(buffer + length, packed, n);
+      length += n;
+      put("\nendstream\nendobj\n");
+      open_pdf();
+      /* An image has all of its rows. */
+      assert_int_equal(judge((enum stream_kind)kind),
+                       wrong == 0 || kind == STREAM_IMAGE ? DX_REASON_NONE
+                                                          : DX_REASON_DAMAGED);
+      close_pdf();
+    }
+}
+
+static void image_with_all_rows_needs_no_end(void **state)
+{
+  static const char flate[] = "/Width 80/Height 50/ImageMask true"
+                              "/Filter/FlateDecode";
+  static const char lzw[] =
+      "/Width 72/Height 1/ImageMask true/Filter/LZWDecode";
+  static const unsigned char no_end[] = "\x80\x0B\x60\x50\x22\x0C\x0C\x85";
+  static unsigned char samples[501], packed[1200];
+  size_t n;
+
+  (void)state;
+  for (size_t i = 0; i < sizeof(samples); i++)
+    samples[i] = (unsigned char)(i * i * i >> 3);
+  n = pack_flate(samples, 501, Z_FINISH, packed, sizeof(packed));
+  assert_int_equal(judge_stream(STREAM_IMAGE, flate, packed, n - 5),
+                   DX_REASON_NONE); /* without the byte that is too many */
+  assert_int_equal(judge_stream(STREAM_IMAGE, flate, packed, n - 6),
+                   DX_REASON_DAMAGED);
+  n = pack_flate(samples, 499, Z_SYNC_FLUSH, packed, sizeof(packed));
+  assert_int_equal(judge_stream(STREAM_IMAGE, flate, packed, n),
+                   DX_REASON_DAMAGED);
+  /* "-----A---B", of which "B" begins in the last byte but one. */
+  assert_int_equal(judge_stream(STREAM_IMAGE, lzw, no_end, 8), DX_REASON_NONE);
+  assert_int_equal(judge_stream(STREAM_IMAGE, lzw, no_end, 6),
+                   DX_REASON_DAMAGED);
+}
+
+static void header_alone_is_a_blank_page(void **state)
+{
+  static const struct {
+    const char *bytes;
+    size_t len;
+    enum dx_reason page;
+  } rows[] = {
+      {"\x78\xDA", 2, DX_REASON_NONE},
+      {"\x78\x9C\n", 3, DX_REASON_NONE},
+      {"\x78\x01\r\n", 4, DX_REASON_NONE},
+      {"\x78\xDA\0", 3, DX_REASON_DAMAGED},
+      {"\x78\xDB", 2, DX_REASON_DAMAGED},
+      {"\x78", 1, DX_REASON_DAMAGED},
+      {"\x78\xDA\xCB", 3, DX_REASON_DAMAGED},
+  };
+  size_t i;
+
+  (void)state;
+  for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    for (int kind = STREAM_DATA; kind <= STREAM_CONTENT; kind++)
+      assert_int_equal(judge_stream((enum stream_kind)kind,
+                                    "/Width 1/Height 1/ImageMask true"
+                                    "/Filter/FlateDecode",
+                                    rows[i].bytes, rows[i].len),
+                       DX_REASON_DAMAGED);
+    begin();
+    put_stream(4, "/Filter/FlateDecode", rows[i].bytes, rows[i].len);
+    open_pdf();
+    assert_int_equal(judge_page(), rows[i].page);
+  }
+}
+
+/* `count` streams from 10 on, and the content, whose checksums `spoil` makes
+ * wrong; one of the others is `odd`. */
+static void put_sums(int count, void (*spoil)(unsigned char *sum, int i),
+                     const char *content)
+{
+  unsigned char packed[300];
+  size_t n;
+  int i;
+
+  begin();
+  for (i = 0; i < count; i++) {
+    char text[40];
+
+    (void)snprintf(text, sizeof(text), "stream number %d", i);
+    n = pack_flate(text, strlen(text), Z_FINISH, packed, sizeof(packed));
+    spoil(packed + n - 4, i + 1);
+    put_stream(10 + i, "/Filter/FlateDecode", packed, n);
+  }
+  n = pack_flate(content, strlen(content), Z_FINISH, packed, sizeof(packed));
+  spoil(packed + n - 4, 0);
+  put_stream(4, "/Filter/FlateDecode", packed, n);
+  open_pdf();
+}
+
+static void make_zero(unsigned char *sum, int i)
+{
+  (void)i;
+  memset(sum, 0, 4);
+}
+
+static void make_zero_but_2(unsigned char *sum, int i)
+{
+  if (i != 2)
+    memset(sum, 0, 4);
+}
+
+static void make_wrong(unsigned char *sum, int i)
+{
+  (void)i;
+  sum[2] ^= 0xFF;
+}
+
+static void make_first_wrong(unsigned char *sum, int i)
+{
+  sum[1] ^= i == 0;
+}
+
+static void checksums_may_be_wrong_if_all_are(void **state)
+{
+  static const struct {
+    int others;
+    void (*spoil)(unsigned char *sum, int i);
+    const char *content;
+    enum dx_reason reason;
+  } rows[] = {
+      {0, make_zero, "0 0 1 1 re f", DX_REASON_NONE},
+      {3, make_zero, "0 0 1 1 re f", DX_REASON_NONE},
+      {3, make_zero_but_2, "0 0 1 1 re f", DX_REASON_DAMAGED},
+      {9, make_zero_but_2, "0 0 1 1 re f", DX_REASON_DAMAGED},
+      {0, make_wrong, "0 0 1 1 re f", DX_REASON_DAMAGED},
+      {6, make_wrong, "0 0 1 1 re f", DX_REASON_DAMAGED},
+      {7, make_wrong, "0 0 1 1 re f", DX_REASON_NONE},
+      {20, make_first_wrong, "0 0 1 1 re f", DX_REASON_DAMAGED},
+      /* Where bytes are lost, an operator is, too. */
+      {0, make_zero, "0 0 1 1 re f BT (5.4", DX_REASON_DAMAGED},
+      {7, make_wrong, "q 0 0 1 1 re", DX_REASON_DAMAGED},
+  };
+
+  (void)state;
+  for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    put_sums(rows[i].others, rows[i].spoil, rows[i].content);
+    assert_int_equal(judge(STREAM_CONTENT), rows[i].reason);
+    assert_int_equal(judge(STREAM_CONTENT), rows[i].reason);
+    close_pdf();
+  }
+}
+
+/* Zeros in the place of the last bytes: of fixed codes, seven are the end. */
+static void hole_is_no_checksum(void **state)
+{
+  static const char content[] = "BT /F 9 Tf (WBC 5.40) Tj ET 0 0 1 1 re f\n";
+  unsigned char packed[200];
+  size_t n, hole;
+  z_stream z = {0};
+
+  (void)state;
+  assert_int_equal(deflateInit2(&z, 9, Z_DEFLATED, 15, 8, Z_FIXED), Z_OK);
+  z.next_in = (z_const Bytef *)(uintptr_t)content;
+  z.avail_in = sizeof(content) - 1;
+  z.next_out = packed;
+  z.avail_out = sizeof(packed);
+  assert_int_equal(deflate(&z, Z_FINISH), Z_STREAM_END);
+  n = z.total_out;
+  (void)deflateEnd(&z);
+  for (hole = 4; hole < n - 2; hole++) {
+    memset(packed + n - hole, 0, hole);
+    assert_int_equal(
+        judge_stream(STREAM_CONTENT, "/Filter/FlateDecode", packed, n),
+        hole <= 5 ? DX_REASON_NONE : DX_REASON_DAMAGED);
+  }
+}
+
 /* ---- content ---- */
 
 static void page_content(const char *contents, const char *const *streams)
@@ -702,6 +935,12 @@ int main(void)
       cmocka_unit_test(total_size_is_limited),
       cmocka_unit_test(dictionary_of_an_inline_image_is_limited),
       cmocka_unit_test(stream_whose_end_is_missing_is_damaged),
+      cmocka_unit_test(data_may_end_early_if_their_length_is_known),
+      cmocka_unit_test(data_that_end_early_need_their_length),
+      cmocka_unit_test(image_with_all_rows_needs_no_end),
+      cmocka_unit_test(header_alone_is_a_blank_page),
+      cmocka_unit_test(checksums_may_be_wrong_if_all_are),
+      cmocka_unit_test(hole_is_no_checksum),
       cmocka_unit_test(contents_of_a_page_are_joined),
       cmocka_unit_test(content_may_end_early_if_nothing_is_open),
       cmocka_unit_test(inline_images_are_images),

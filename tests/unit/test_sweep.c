@@ -46,10 +46,18 @@ static struct dx_job *held(void *ctx, const char *key)
                                                                : NULL;
 }
 
-static enum dx_rerun rerun(void *ctx, const char *cups_id, const char *uuid)
+static int asked; /* how often cupsd's answer was not there yet */
+static bool is_slow;
+
+static enum dx_rerun rerun(void *ctx, const char *cups_id, const char *uuid,
+                           const char *user, const char *key)
 {
   (void)ctx;
+  (void)user;
+  (void)key;
   assert_string_equal(uuid, "urn:uuid:1");
+  if (is_slow && ++asked % 2 == 1)
+    return DX_RERUN_ASKED;
   if (strcmp(cups_id, "18") == 0)
     return cupsd_says_of_18;
   assert_string_equal(cups_id, "17");
@@ -68,13 +76,16 @@ static void expire(void *ctx, struct dx_job *job)
     dx_job_free(&job);
 }
 
-static const struct dx_sweep sweep = {&config, held, expire, NULL, rerun, NULL};
+static struct dx_sweep sweep = {
+    .config = &config, .held = held, .expire = expire, .rerun = rerun};
 
 static int start(void **state)
 {
   (void)state;
   expired = 0;
   cupsd_says = DX_RERUN_NO;
+  is_slow = false;
+  asked = 0;
   if (temp_dir_make(dir) < 0)
     return -1;
   return dx_spool_open(dir, &spool, &err) == DX_OK ? 0 : -1;
@@ -140,7 +151,7 @@ static void finish(const char *cups_id)
     job->uuid = strdup("urn:uuid:1");
   }
   job->host = strdup("desk-7");
-  (void)strcpy(job->message, "of John Doe");
+  (void)strcpy(job->problem.text, "of John Doe");
   (void)strcpy(job->submissions[0].reason, "of John Doe");
   job->submissions[0].state = DX_ST_EXTRACTED;
   assert_int_equal(dx_job_save(job, &err), DX_OK);
@@ -161,6 +172,13 @@ static size_t entries(const char *name)
   return count_entries(spool.dirfd, name);
 }
 
+static void sweep_all(void)
+{
+  do
+    (void)dx_spool_sweep(&spool, &sweep);
+  while (dx_sweep_is_active(&sweep));
+}
+
 /* A sweep after that many days, and that time after another. */
 static void sweep_after(int64_t in_days, int64_t gap_s)
 {
@@ -175,7 +193,7 @@ static void sweep_after(int64_t in_days, int64_t gap_s)
   assert_int_equal(futimens(fd, times), 0);
   (void)close(fd);
   dx_clock_use(&later);
-  dx_spool_sweep(&spool, &sweep);
+  sweep_all();
   dx_clock_use(NULL);
 }
 
@@ -283,6 +301,46 @@ static void record_of_a_job_that_was_sent_again_stays_as_long(void **state)
   }
 }
 
+/* Its journal is read again when the answer comes. */
+static void sweep_goes_on_when_cupsd_has_answered(void **state)
+{
+  struct dx_job *job;
+
+  (void)state;
+  is_slow = true;
+  finish("17");
+  job = load();
+  free(job->others);
+  job->others = calloc(1, sizeof(*job->others));
+  job->other_count = 1;
+  job->others[0].cups_id = strdup("18");
+  assert_int_equal(dx_job_save(job, &err), DX_OK);
+  dx_job_free(&job);
+  cupsd_says_of_18 = DX_RERUN_MAY;
+  sweep_in(8);
+  assert_int_equal(entries("finished"), 1);
+  assert_int_equal(asked, 4); /* each print job once, and once again */
+  cupsd_says_of_18 = DX_RERUN_NO;
+  sweep_in(8);
+  assert_int_equal(entries("finished"), 0);
+}
+
+/* One timeout is enough. */
+static void silent_cupsd_is_asked_once(void **state)
+{
+  (void)state;
+  is_slow = true;
+  cupsd_says = DX_RERUN_UNKNOWN;
+  finish("17");
+  sweep_in(8);
+  assert_int_equal(asked, 2);
+  assert_int_equal(entries("finished"), 1);
+  assert_true(sweep.cupsd_is_silent);
+  cupsd_says = DX_RERUN_NO;
+  sweep_in(8); /* the next sweep asks again */
+  assert_int_equal(entries("finished"), 0);
+}
+
 static void personal_data_is_finally_removed(void **state)
 {
   static const char journal[] = "finished/" KEY "/job.json";
@@ -301,7 +359,7 @@ static void personal_data_is_finally_removed(void **state)
   assert_null(job->title);
   assert_null(job->user);
   assert_null(job->host);
-  assert_string_equal(job->message, "");
+  assert_string_equal(job->problem.text, "");
   assert_string_equal(job->submissions[0].reason, "");
   assert_string_equal(job->documents[0].entry.name, "");
   assert_string_equal(job->documents[0].entry.reason_text, "");
@@ -344,7 +402,7 @@ static void nothing_unfinished_is_removed_too_early(void **state)
   sweep_in(0);
   days = 400;
   dx_clock_use(&later);
-  dx_spool_sweep(&spool, &sweep); /* the first one for a long time */
+  sweep_all(); /* the first one for a long time */
   dx_clock_use(NULL);
   assert_int_equal(expired, 0);
   assert_int_equal(entries("jobs/" KEY), 2);
@@ -379,7 +437,7 @@ static void job_that_awaits_on_result_does_not_expire(void **state)
   job->submissions[0].hook_ms = 1;
   assert_int_equal(dx_job_save(job, &err), DX_OK);
   dx_job_free(&job);
-  dx_spool_sweep(&spool, &sweep);
+  sweep_all();
   sweep_in(31);
   sweep_in(100);
   assert_int_equal(expired, 0);
@@ -396,8 +454,8 @@ static void two_sweeps_are_an_hour_apart(void **state)
   job->submissions[0].state = DX_ST_EXTRACTED;
   assert_int_equal(dx_job_save(job, &err), DX_OK); /* then it was killed */
   dx_job_free(&job);
-  dx_spool_sweep(&spool, &sweep); /* the first one only leaves a stamp */
-  dx_spool_sweep(&spool, &sweep);
+  sweep_all(); /* the first one only leaves a stamp */
+  sweep_all();
   assert_int_equal(entries("jobs"), 1);
   sweep_in(0);
   assert_int_equal(entries("jobs"), 0);
@@ -428,7 +486,7 @@ static void stamp_is_not_written_through_a_link(void **state)
   assert_int_equal(utimensat(spool.dirfd, "other", old, 0), 0);
   assert_int_equal(utimensat(spool.dirfd, "swept", old, AT_SYMLINK_NOFOLLOW),
                    0);
-  dx_spool_sweep(&spool, &sweep);
+  sweep_all();
   assert_int_equal(fstatat(spool.dirfd, "other", &st, 0), 0);
   assert_int_equal(st.st_mtim.tv_sec, 1);
 }
@@ -474,6 +532,8 @@ int main(void)
       IN_SPOOL(links_go_with_their_jobs),
       IN_SPOOL(record_stays_as_long_as_cupsd_may_run_its_job_again),
       IN_SPOOL(record_of_a_job_that_was_sent_again_stays_as_long),
+      IN_SPOOL(sweep_goes_on_when_cupsd_has_answered),
+      IN_SPOOL(silent_cupsd_is_asked_once),
       IN_SPOOL(personal_data_is_finally_removed),
       IN_SPOOL(jobs_in_memory_only_expire),
       IN_SPOOL(nothing_unfinished_is_removed_too_early),

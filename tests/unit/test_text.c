@@ -29,7 +29,7 @@ static char output[OUTPUT_BYTES];
 static int pdf = -1;
 
 static const struct options usual = {
-    .text = {612, 792, 9, 9, 0, 0, 10, 6, NULL}};
+    .text = {612, 792, 9, 9, 0, 0, 10, 6, DX_TEXT_AUTO, NULL}};
 
 /* Makes the file `pdf` and *result in a child. */
 static void make_pdf(const char *bytes, size_t len,
@@ -150,7 +150,7 @@ static const struct {
     {"\uFEFFmark of the beginning", "mark of the beginning"},
     /* Windows-1252, of which Latin-1 is a part */
     {"Jos\xE9 \xA1\xAD\xFF", "José ¡\u00ADÿ"},
-    {"\x80 \x93quoted\x94 \x9F\x81", "€ “quoted” Ÿ"},
+    {"\x80 \x93quoted\x94 \x9F", "€ “quoted” Ÿ"},
     {"\xC3\xA9 \xC0\xAF", "Ã© À¯"},
     {"a\xC3", "aÃ"},
     /* ends of lines, tabs, other white space */
@@ -160,14 +160,29 @@ static const struct {
     /* a hyphen is not removed at the end of a line */
     {"Rh: -\nK: 4\n-----\nz: \n", NULL},
     /* overstrikes */
-    {"N\bNa\bam\bme\be _\bx y\b_ z\b z", "Namexyz z"},
-    {"__\b\bab a\b/ 12\b\b12", "aba/12"},
-    {"\b\bx\by", "xy"},
+    {"N\bNa\bam\bme\be _\bx y\b_ _\b_\b_ z", "Namexy_z"},
+    {"__\b\bab ab\b\b__ 12\b\b12 12\b\b12\b\b12", "abab1212"},
+    {"   \b\b\babc \bx", "abcx"},
+    {"😀\b😀😷\b\b😷 __\b\b😀 😷\b\b__x", "😀😷😀😷x"},
+    {"\b\bx\bx", "x"},
+    {"e\u0301\b_f", "e\u0301f"},
     /* control characters */
-    {"a\x01\x1B[1mb\x7F\xC2\x9B"
+    {"a\x01"
+     "b\x7F"
      "c\u202E"
-     "d",
-     "a[1mbcd"},
+     "d\x0F\x0E\x12\x14\x1A",
+     "abcd"},
+    /* MLLP */
+    {"\x0BMSH|^~\\&|A\rPID|1\r\x1C\r", "MSH|^~\\&|APID|1"},
+    /* colors, and resets of a printer that prints nothing else */
+    {"\x1B[1;31mHigh\x1B[0m 5.40\x1B[m \x1B[38:5:1mx", "High5.40x"},
+    {"\x1B@WBC 5.40\x1B"
+     "E",
+     "WBC5.40"},
+    {"\r\n\x1B"
+     "E\x1B@\x0FWBC 5.40\r\n\f\x1B@\x1B"
+     "E\r\n\x1A",
+     "WBC5.40"},
     {"x\u202Eabc\u202C y\u2067def\u2069 z", "xabcydefz"},
     /* right to left: letters, vowels, both directions, punctuation */
     {"שלום עולם\n", NULL},
@@ -192,6 +207,59 @@ static void characters_are_extracted_in_order(void **state)
     assert_reads("pdftotext", expected);
     assert_reads("pdftotext -layout", expected);
   }
+}
+
+/* Also with a line of the message. */
+static const struct {
+  const char *text, *why;
+} overstrikes[] = {
+    {"\nWBC 5.40\b\b\b\b9.99", "line 2 has characters printed over others"},
+    {"x\b\b\b\b\b\by", "line 1 has characters printed over others"},
+    {"5.40X\b \b", "line 1 has characters printed over others"},
+    {"7\b_\b1", "line 1 has characters printed over others"},
+    {"a\r\nb\r\n😀\b😷", "line 3 has characters printed over others"},
+    {"__\b\b😀\b/", "line 1 has characters printed over others"},
+    {"a\b/", "line 1 has characters printed over others"},
+};
+
+static void overstrike_that_cannot_be_read_is_refused(void **state)
+{
+  size_t i;
+
+  (void)state;
+  for (i = 0; i < sizeof(overstrikes) / sizeof(overstrikes[0]); i++) {
+    assert_int_equal(print_text(overstrikes[i].text), DX_REASON_CODES);
+    assert_string_equal(result->done.why, overstrikes[i].why);
+  }
+}
+
+/* test_reading.c has the rules. */
+static void reason_of_a_refusal_has_its_line(void **state)
+{
+  (void)state;
+  assert_int_equal(print_text("a\nWBC \x1B"
+                              "45.40\x1B"
+                              "5"),
+                   DX_REASON_CODES);
+  assert_string_equal(result->done.why, "line 2 has a printer command");
+  assert_int_equal(print_text("a\nM\x81ller"), DX_REASON_ENCODING);
+  assert_string_equal(result->done.why, "the encoding of line 2 is unknown");
+}
+
+static void text_is_read_in_the_selected_encoding(void **state)
+{
+  (void)state;
+  assert_true(module->open_encoding(DX_TEXT_CP850));
+  assert_int_equal(print_text("M\x81ller"), DX_REASON_NONE);
+  assert_reads("pdftotext", "Müller");
+  assert_true(module->open_encoding(DX_TEXT_SHIFT_JIS));
+  assert_int_equal(print_text("a\n\x8A"), DX_REASON_ENCODING);
+  assert_string_equal(result->done.why,
+                      "line 2 is not valid in the encoding 'Shift_JIS'");
+  assert_true(module->open_encoding(DX_TEXT_AUTO));
+  make_pdf("\xFF\xFEJ\0\xE9\0", 6, &usual, NULL, 0);
+  assert_int_equal(result->reason, DX_REASON_NONE);
+  assert_reads("pdftotext", "Jé");
 }
 
 static void white_space_keeps_its_meaning(void **state)
@@ -391,7 +459,8 @@ static void page_margins_and_pitches_are_honored(void **state)
   (void)state;
   for (i = 0; i < 60; i++)
     (void)strcat(text, i % 12 == 11 ? "xxxx\n" : "abcd ");
-  options.text = (struct options_text){842, 595, 72, 36, 144, 18, 20, 12, NULL};
+  options.text = (struct options_text){842, 595, 72, 36,           144,
+                                       18,  20,  12, DX_TEXT_AUTO, NULL};
   make_pdf(text, strlen(text), &options, NULL, 0);
   assert_int_equal(result->reason, DX_REASON_NONE);
   assert_non_null(strstr(run_poppler("pdfinfo"), "842 x 595"));
@@ -500,6 +569,9 @@ int main(void)
 {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(characters_are_extracted_in_order),
+      cmocka_unit_test(overstrike_that_cannot_be_read_is_refused),
+      cmocka_unit_test(reason_of_a_refusal_has_its_line),
+      cmocka_unit_test(text_is_read_in_the_selected_encoding),
       cmocka_unit_test(white_space_keeps_its_meaning),
       cmocka_unit_test(words_are_not_split),
       cmocka_unit_test(long_lines_are_wrapped),

@@ -22,6 +22,7 @@
 #include "lib/base/buf.h"
 #include "lib/base/clock.h"
 #include "lib/base/json.h"
+#include "lib/base/user.h"
 #include "daemon/service/jwt.h"
 #include "daemon/service/token.h"
 
@@ -195,6 +196,7 @@ static void save_key(EVP_PKEY *key)
   FILE *out = fopen(key_path, "we");
 
   assert_non_null(out);
+  assert_int_equal(chmod(key_path, 0600), 0);
   assert_int_equal(PEM_write_PrivateKey(out, key, NULL, NULL, 0, NULL, NULL),
                    1);
   assert_int_equal(fclose(out), 0);
@@ -557,6 +559,29 @@ static void message_about_a_missing_key_names_the_file(void **state)
   check_no_token(&service, "the TokenKeyFile cannot be used: cannot open");
   check_no_token(&service, key_path);
   check_no_token(&service, "No such file or directory");
+}
+
+static void no_token_is_made_with_a_secret_that_others_may_read(void **state)
+{
+  struct dx_service services[] = {key_service(DX_ALG_HS256), file_service()};
+  char text[512];
+  struct dx_err err;
+  size_t i;
+
+  (void)state;
+  write_text(key_path, SECRET64);
+  write_text(token_path, "a-token");
+  for (i = 0; i < 2; i++) {
+    const char *path = i == 0 ? key_path : token_path;
+
+    assert_int_equal(chmod(path, 0604), 0);
+    check_no_token(&services[i], dx_user() == NULL ? "all users may read"
+                                                   : "users other than");
+    assert_int_equal(chmod(path, 0620), 0);
+    check_no_token(&services[i], "other users may write");
+    assert_int_equal(chmod(path, 0600), 0);
+    assert_int_equal(token_of(&services[i], text, sizeof(text), &err), DX_OK);
+  }
 }
 
 /* ---- the life of a token ---- */
@@ -966,6 +991,7 @@ int main(void)
       TEST(final_newline_is_not_part_of_the_secret),
       TEST(only_private_keys_are_accepted),
       TEST(message_about_a_missing_key_names_the_file),
+      TEST(no_token_is_made_with_a_secret_that_others_may_read),
       TEST(token_is_renewed_at_80_percent_of_its_life),
       TEST(discarded_token_is_renewed),
       TEST(token_file_is_read_again_when_it_changes),

@@ -204,8 +204,7 @@ static void each_filter_ends_as_its_format_says(void **state)
   }
 }
 
-static void
-flate_without_checksum_is_whole_and_with_a_wrong_one_damaged(void **state)
+static void flate_is_whole_and_its_checksum_missing_wrong_or_right(void **state)
 {
   unsigned char packed[1000];
   size_t len = pack_flate(TEXT, strlen(TEXT), Z_FINISH, packed, 900), i;
@@ -213,20 +212,49 @@ flate_without_checksum_is_whole_and_with_a_wrong_one_damaged(void **state)
   (void)state;
   for (i = len - 4; i <= len; i++) {
     assert_int_equal(run(&flate, 1, packed, i), UNPACK_WHOLE);
+    assert_int_equal(result.sum, i < len ? UNPACK_NO_SUM : UNPACK_RIGHT_SUM);
     assert_int_equal(result.len, strlen(TEXT));
     assert_memory_equal(result.bytes.data, TEXT, result.len);
   }
   memcpy(packed + len, "\r\nmore", 6);
   assert_int_equal(run(&flate, 1, packed, len + 6), UNPACK_WHOLE);
   assert_int_equal(result.used, len);
+  assert_int_equal(result.sum, UNPACK_RIGHT_SUM);
   packed[len - 1] ^= 1;
-  assert_int_equal(run(&flate, 1, packed, len), UNPACK_DAMAGED);
+  assert_int_equal(run(&flate, 1, packed, len), UNPACK_WHOLE);
+  assert_int_equal(result.sum, UNPACK_WRONG_SUM);
   packed[len - 1] ^= 1;
   for (i = 2; i < len - 4; i++) { /* a flipped bit anywhere */
     packed[i] ^= 0x10;
-    if (run(&flate, 1, packed, len) < UNPACK_CUT)
+    if (run(&flate, 1, packed, len) < UNPACK_CUT &&
+        result.sum == UNPACK_RIGHT_SUM)
       assert_memory_equal(result.bytes.data, TEXT, strlen(TEXT)); /* as well */
     packed[i] ^= 0x10;
+  }
+}
+
+/* Zeros that go on are a hole in the file, not a checksum. */
+static void zero_checksum_ends_the_data(void **state)
+{
+  static const struct {
+    const char *after;
+    size_t len;
+    enum unpack_sum sum;
+  } rows[] = {
+      {"", 0, UNPACK_ZERO_SUM},      {"\n", 1, UNPACK_ZERO_SUM},
+      {"\r", 1, UNPACK_ZERO_SUM},    {"\r\n", 2, UNPACK_ZERO_SUM},
+      {"\0", 1, UNPACK_WRONG_SUM},   {"\n\n", 2, UNPACK_WRONG_SUM},
+      {"\0\0", 2, UNPACK_WRONG_SUM}, {" ", 1, UNPACK_WRONG_SUM},
+  };
+  unsigned char packed[1000];
+  size_t len = pack_flate(TEXT, strlen(TEXT), Z_FINISH, packed, 900), i;
+
+  (void)state;
+  memset(packed + len - 4, 0, 4);
+  for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    memcpy(packed + len, rows[i].after, rows[i].len);
+    assert_int_equal(run(&flate, 1, packed, len + rows[i].len), UNPACK_WHOLE);
+    assert_int_equal(result.sum, rows[i].sum);
   }
 }
 
@@ -279,6 +307,43 @@ static void truncated_flate_is_short_only_at_the_end_of_a_block(void **state)
   assert_in_range(shorts, blocks - 1, 2 * blocks);
   for (i = 0; i + 1 < blocks; i++)
     assert_int_equal(run(&flate, 1, packed, ends[i]), UNPACK_SHORT);
+}
+
+/* A partial flush ends within the bits of an empty block; the bits of a block
+ * that has begun are lost data. */
+static void flush_of_any_kind_is_a_permitted_end(void **state)
+{
+  static const int flushes[] = {Z_SYNC_FLUSH, Z_FULL_FLUSH, Z_PARTIAL_FLUSH};
+  static char lines[10000];
+  static unsigned char packed[20000];
+  size_t total = make_lines(lines), i, len;
+  int level;
+
+  (void)state;
+  for (i = 0; i < 3; i++)
+    for (level = 0; level <= 9; level++)
+      for (len = 1; len < total; len += 1 + len / 4) {
+        z_stream z = {0};
+        size_t n;
+
+        assert_int_equal(
+            deflateInit2(&z, level, Z_DEFLATED, 15, 8,
+                         len % 3 == 0 ? Z_FIXED : Z_DEFAULT_STRATEGY),
+            Z_OK);
+        z.next_in = (z_const Bytef *)lines;
+        z.avail_in = (uInt)len;
+        z.next_out = packed;
+        z.avail_out = sizeof(packed);
+        assert_int_equal(deflate(&z, flushes[i]), Z_OK);
+        n = z.total_out;
+        (void)deflateEnd(&z);
+        assert_int_equal(run(&flate, 1, packed, n), UNPACK_SHORT);
+        assert_int_equal(result.len, len);
+        while (n > 7 && result.len == len)
+          (void)run(&flate, 1, packed, --n);
+        if (result.len < len)
+          assert_int_equal(result.end, UNPACK_CUT);
+      }
 }
 
 /* As much as fits the buffer between two calls of zlib. */
@@ -401,7 +466,7 @@ static void truncation_that_loses_bytes_is_detected(void **state)
 }
 
 /* The text would be complete, but it may be a wrong one. */
-static void wrong_checksum_before_another_filter_is_damage(void **state)
+static void wrong_checksum_before_another_filter_counts(void **state)
 {
   static unsigned char packed[1000];
   static const char run_lengths[] = "\x02"
@@ -413,7 +478,8 @@ static void wrong_checksum_before_another_filter_is_damage(void **state)
   assert_int_equal(run(stages, 2, packed, n), UNPACK_WHOLE);
   assert_int_equal(result.len, 3);
   packed[n - 2] ^= 4;
-  assert_int_equal(run(stages, 2, packed, n), UNPACK_DAMAGED);
+  assert_int_equal(run(stages, 2, packed, n), UNPACK_WHOLE);
+  assert_int_equal(result.sum, UNPACK_WRONG_SUM);
   n = pack_flate(run_lengths, 3, Z_FINISH, packed, sizeof(packed));
   assert_int_equal(run(stages, 2, packed, n), UNPACK_CUT);
   n = pack_flate(run_lengths, 4, Z_FINISH, packed, sizeof(packed));
@@ -455,15 +521,16 @@ int main(void)
 {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(each_filter_ends_as_its_format_says),
-      cmocka_unit_test(
-          flate_without_checksum_is_whole_and_with_a_wrong_one_damaged),
+      cmocka_unit_test(flate_is_whole_and_its_checksum_missing_wrong_or_right),
       cmocka_unit_test(truncated_flate_is_short_only_at_the_end_of_a_block),
       cmocka_unit_test(truncated_flate_is_short_for_any_size),
       cmocka_unit_test(flate_of_the_expected_size_is_complete),
       cmocka_unit_test(lzw_survives_a_full_table_in_both_variants),
       cmocka_unit_test(lzw_table_stays_full),
       cmocka_unit_test(truncation_that_loses_bytes_is_detected),
-      cmocka_unit_test(wrong_checksum_before_another_filter_is_damage),
+      cmocka_unit_test(wrong_checksum_before_another_filter_counts),
+      cmocka_unit_test(zero_checksum_ends_the_data),
+      cmocka_unit_test(flush_of_any_kind_is_a_permitted_end),
       cmocka_unit_test(decompression_bombs_end_at_the_limit),
       cmocka_unit_test(data_without_filters_is_unchanged),
   };

@@ -1,0 +1,172 @@
+/*
+ * program.c - what looks like the name of a program, and where pictures have
+ * it.
+ */
+#include "filter/program.h"
+
+#include <ctype.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+#define TAG_SOFTWARE 305
+#define TYPE_ASCII 2
+
+/* ---- names ---- */
+
+/* The length of a trademark or copyright sign in UTF-8; 0: none is there. */
+static size_t program_sign(const char *text, size_t len)
+{
+  static const char *const signs[] = {"\xC2\xAE", "\xC2\xA9", "\xE2\x84\xA2"};
+  size_t i;
+
+  for (i = 0; i < sizeof(signs) / sizeof(signs[0]); i++)
+    if (len >= strlen(signs[i]) &&
+        memcmp(text, signs[i], strlen(signs[i])) == 0)
+      return strlen(signs[i]);
+  return 0;
+}
+
+/* Also counts the numbers of the word so far, and the digits of the last and of
+ * the longest one. */
+struct program_word {
+  int numbers, digits, longest;
+};
+
+static bool program_takes(struct program_word *word, char c)
+{
+  if (isdigit((unsigned char)c)) {
+    word->numbers += word->digits == 0;
+    word->digits++;
+    if (word->longest < word->digits)
+      word->longest = word->digits;
+  } else {
+    word->digits = 0;
+  }
+  return word->longest < (word->numbers > 1 ? 4 : 5) && (c & 0x80) == 0 &&
+         (isalnum((unsigned char)c) || (c != '\0' && strchr(".+-_/&()", c)));
+}
+
+void program_name(const char *text, size_t len, char name[DX_PROGRAM_BYTES])
+{
+  struct program_word word = {0};
+  size_t i = 0, used = 0, whole = 0; /* whole: with complete words only */
+
+  while (i < len && used < DX_PROGRAM_BYTES - 1) {
+    size_t sign = program_sign(text + i, len - i);
+
+    i += sign;
+    if (sign > 0)
+      continue;
+    if (text[i] == '\0')
+      break;
+    if (text[i] == ' ' && used > 0) {
+      whole = used;
+      word = (struct program_word){0};
+      if (name[used - 1] != ' ')
+        name[used++] = ' ';
+    } else if (program_takes(&word, text[i]) &&
+               (used > 0 || isalpha((unsigned char)text[i]))) {
+      name[used++] = text[i];
+    } else {
+      break;
+    }
+    i++;
+  }
+  if (i == len || text[i] == ' ' || text[i] == '\0')
+    whole = used;
+  while (whole > 0 && name[whole - 1] == ' ')
+    whole--;
+  name[whole] = '\0';
+}
+
+/* ---- pictures ---- */
+
+static uint32_t program_number(const unsigned char *bytes, size_t size,
+                               bool is_little)
+{
+  uint32_t value = 0;
+  size_t i;
+
+  for (i = 0; i < size; i++)
+    value = value << 8 | bytes[is_little ? size - 1 - i : i];
+  return value;
+}
+
+/* Also the format of the Exif data of a JPEG. */
+static void program_of_tiff(const unsigned char *bytes, size_t len, char *name)
+{
+  bool is_little = bytes[0] == 'I';
+  size_t at, left;
+
+  if (len < 8 || program_number(bytes + 2, 2, is_little) != 42)
+    return;
+  at = program_number(bytes + 4, 4, is_little);
+  if (at > len - 2)
+    return;
+  left = program_number(bytes + at, 2, is_little);
+  for (at += 2; left > 0 && at + 12 <= len; left--, at += 12) {
+    const unsigned char *row = bytes + at;
+    size_t count = program_number(row + 4, 4, is_little);
+    size_t from = count <= 4 ? at + 8 : program_number(row + 8, 4, is_little);
+
+    if (program_number(row, 2, is_little) != TAG_SOFTWARE)
+      continue;
+    if (program_number(row + 2, 2, is_little) == TYPE_ASCII && from <= len &&
+        count <= len - from)
+      program_name((const char *)bytes + from, count, name);
+    return;
+  }
+}
+
+static void program_of_jpeg(const unsigned char *bytes, size_t len, char *name)
+{
+  size_t at = 2;
+
+  while (at + 4 <= len && bytes[at] == 0xFF && bytes[at + 1] != 0xDA) {
+    size_t size = program_number(bytes + at + 2, 2, false);
+
+    if (size < 2 || size > len - at - 2)
+      return;
+    if (bytes[at + 1] == 0xE1 && size >= 16 &&
+        memcmp(bytes + at + 4, "Exif\0", 6) == 0) {
+      program_of_tiff(bytes + at + 10, size - 8, name);
+      return;
+    }
+    at += 2 + size;
+  }
+}
+
+static void program_of_png(const unsigned char *bytes, size_t len, char *name)
+{
+  static const char key[] = "tEXtSoftware"; /* and NUL */
+  size_t at = 8;
+
+  while (at + 12 <= len) {
+    size_t size = program_number(bytes + at, 4, false);
+
+    if (size > len - at - 12)
+      return;
+    if (size >= sizeof(key) - 4 &&
+        memcmp(bytes + at + 4, key, sizeof(key)) == 0) {
+      program_name((const char *)bytes + at + 4 + sizeof(key),
+                   size - (sizeof(key) - 4), name);
+      return;
+    }
+    at += 12 + size;
+  }
+}
+
+void program_of_picture(const unsigned char *bytes, size_t len,
+                        char name[DX_PROGRAM_BYTES])
+{
+  name[0] = '\0';
+  if (len < 8)
+    return;
+  if (memcmp(bytes, "II", 2) == 0 || memcmp(bytes, "MM", 2) == 0)
+    program_of_tiff(bytes, len, name);
+  else if (memcmp(bytes, "\xFF\xD8", 2) == 0)
+    program_of_jpeg(bytes, len, name);
+  else if (memcmp(bytes, "\x89PNG", 4) == 0)
+    program_of_png(bytes, len, name);
+}

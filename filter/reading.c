@@ -1,0 +1,255 @@
+/*
+ * reading.c - the encodings of the C library, Windows-1252 and UTF-16, and the
+ * commands for printers.
+ */
+#include "filter/reading.h"
+
+#include <iconv.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "filter/windows1252.h"
+
+#define ESC 0x1B
+#define FS 0x1C
+#define NO_ICONV ((iconv_t)(intptr_t)-1)
+
+static iconv_t utf8_iconv = NO_ICONV, selected_iconv = NO_ICONV;
+static enum dx_text_encoding selected; /* AUTO: no selected_iconv */
+
+bool reading_open(enum dx_text_encoding encoding)
+{
+  static const char *const names[] = {DX_TEXT_ENCODINGS(DX_TEXT_OF_ROW)};
+
+  if (utf8_iconv == NO_ICONV)
+    utf8_iconv = iconv_open("WCHAR_T", "UTF-8");
+  if (selected_iconv != NO_ICONV)
+    (void)iconv_close(selected_iconv);
+  selected_iconv = NO_ICONV;
+  selected = encoding;
+  if (encoding != DX_TEXT_AUTO)
+    selected_iconv = iconv_open("WCHAR_T", names[encoding]);
+  return utf8_iconv != NO_ICONV &&
+         (encoding == DX_TEXT_AUTO || selected_iconv != NO_ICONV);
+}
+
+/* ---- encodings: after the first error, nothing is read ---- */
+
+static bool read_by_iconv(iconv_t from, const char *bytes, size_t len,
+                          wchar_t *chars, size_t *ret_count)
+{
+  char *at = (char *)(uintptr_t)bytes, *to = (char *)chars;
+  size_t room = len * sizeof(*chars);
+
+  (void)iconv(from, NULL, NULL, NULL, NULL);
+  (void)iconv(from, &at, &len, &to, &room);
+  *ret_count = (size_t)(to - (char *)chars) / sizeof(*chars);
+  return len == 0;
+}
+
+static bool is_high(unsigned unit) /* the first half of a pair */
+{
+  return unit >= 0xD800 && unit < 0xDC00;
+}
+
+static bool is_low(unsigned unit)
+{
+  return unit >= 0xDC00 && unit < 0xE000;
+}
+
+static bool read_utf16(const unsigned char *bytes, size_t len, wchar_t *chars,
+                       size_t *ret_count)
+{
+  size_t high = bytes[0] == 0xFE ? 0 : 1, i;
+  unsigned unit, lead = 0;
+
+  for (*ret_count = 0, i = 2; i + 1 < len; i += 2) {
+    unit = bytes[i + high] * 256u + bytes[i + 1 - high];
+    if (unit == 0 || is_low(unit) != (lead != 0))
+      return false;
+    if (!is_high(unit))
+      chars[(*ret_count)++] =
+          (wchar_t)(lead == 0
+                        ? unit
+                        : 0x10000 + (lead - 0xD800) * 0x400 + (unit - 0xDC00));
+    lead = is_high(unit) ? unit : 0;
+  }
+  return i == len && lead == 0;
+}
+
+static void read_windows1252(const unsigned char *bytes, size_t len,
+                             wchar_t *chars)
+{
+  static const uint16_t windows[] = {
+      0x20AC, 0x81,   0x201A, 0x0192, 0x201E, 0x2026, 0x2020, 0x2021,
+      0x02C6, 0x2030, 0x0160, 0x2039, 0x0152, 0x8D,   0x017D, 0x8F,
+      0x90,   0x2018, 0x2019, 0x201C, 0x201D, 0x2022, 0x2013, 0x2014,
+      0x02DC, 0x2122, 0x0161, 0x203A, 0x0153, 0x9D,   0x017E, 0x0178};
+  size_t i;
+
+  for (i = 0; i < len; i++)
+    chars[i] = bytes[i] >= 0x80 && bytes[i] < 0xA0 ? windows[bytes[i] - 0x80]
+                                                   : bytes[i];
+}
+
+/* What is valid in the encoding, but not a character of a text: a surrogate, or
+ * a control character, which another encoding has letters for. */
+static bool read_characters(const wchar_t *chars, size_t *count,
+                            bool is_unicode)
+{
+  size_t i;
+
+  for (i = 0; i < *count; i++)
+    if (chars[i] >= 0x80 &&
+        ((chars[i] < 0xA0 && (chars[i] != 0x85 || !is_unicode)) ||
+         (chars[i] >= 0xD800 && chars[i] < 0xE000) || chars[i] > 0x10FFFF)) {
+      *count = i;
+      return false;
+    }
+  return true;
+}
+
+/* Returns NULL, or the name of the encoding in which the text is not valid; ""
+ * if none is selected. A byte order mark has precedence over a selection. */
+static const char *read_encoded(const char *bytes, size_t len, wchar_t *chars,
+                                size_t *count)
+{
+  const unsigned char *b = (const unsigned char *)bytes;
+  static const char *const words[] = {DX_TEXT_ENCODINGS(DX_WORD_OF_ROW)};
+  bool is_marked = len >= 3 && memcmp(bytes, "\xEF\xBB\xBF", 3) == 0, valid;
+  bool is_utf8 =
+      is_marked || selected == DX_TEXT_AUTO || selected == DX_TEXT_UTF_8;
+  const char *name = is_utf8 ? "UTF-8" : words[selected];
+
+  if (dx_text_is_utf16(bytes, len)) {
+    name = "UTF-16";
+    valid = read_utf16(b, len, chars, count);
+  } else {
+    valid = read_by_iconv(is_utf8 ? utf8_iconv : selected_iconv, bytes, len,
+                          chars, count);
+    if (!valid && selected == DX_TEXT_AUTO && !is_marked) {
+      *count = windows1252_doubt(b, len);
+      read_windows1252(b, *count, chars);
+      return *count == len ? NULL : "";
+    }
+  }
+  valid = read_characters(chars, count, name[0] == 'U') && valid;
+  return valid ? NULL : name;
+}
+
+size_t reading_line(const wchar_t *chars, size_t count)
+{
+  size_t i, line = 1;
+
+  for (i = 0; i < count; i++)
+    line += reading_ends_line(chars[i]) &&
+            !(chars[i] == '\n' && i > 0 && chars[i - 1] == '\r');
+  return line;
+}
+
+/* ---- commands for printers ---- */
+
+/* Nothing that is printed; not a command. */
+static bool is_blank(wchar_t ch)
+{
+  return (ch <= ' ' && ch != ESC) || ch == 0xFEFF;
+}
+
+/* ESC E and ESC @. */
+static bool is_reset(const wchar_t *chars, size_t count)
+{
+  return chars[0] == ESC && count >= 2 && (chars[1] == 'E' || chars[1] == '@');
+}
+
+/* The length of ESC [ ... m; 0: it is something else. */
+static size_t color_length(const wchar_t *chars, size_t count)
+{
+  size_t n = 2;
+
+  if (chars[0] != ESC || count < 3 || chars[1] != '[')
+    return 0;
+  while (n < count && ((chars[n] >= '0' && chars[n] <= '9') ||
+                       chars[n] == ';' || chars[n] == ':'))
+    n++;
+  return n < count && chars[n] == 'm' ? n + 1 : 0;
+}
+
+/*
+ * True for control characters that begin a command, delete a line, or separate
+ * values: without them, other values remain. MLLP ends a message with FS and
+ * CR.
+ */
+static bool is_command(const wchar_t *chars, size_t count)
+{
+  switch (chars[0]) {
+  case 0x18: /* CAN */
+  case ESC:
+  case 0x1D: /* GS, RS, US */
+  case 0x1E:
+  case 0x1F:
+    return true;
+  case FS:
+    return count > 1 && chars[1] != '\r' && chars[1] != '\n';
+  default:
+    return false;
+  }
+}
+
+/* Removes resets before and after all that is printed, and colors. False if
+ * another command follows the first *count characters, which remain. */
+static bool remove_commands(wchar_t *chars, size_t *count)
+{
+  size_t begin = 0, end = *count, i, n, len = *count;
+
+  while (begin < len &&
+         (is_blank(chars[begin]) || is_reset(chars + begin, len - begin)))
+    begin += is_blank(chars[begin]) ? 1 : 2;
+  while (end > begin && (is_blank(chars[end - 1]) ||
+                         (end > 1 && is_reset(chars + end - 2, 2))))
+    end -= is_blank(chars[end - 1]) ? 1 : 2;
+  for (*count = i = 0; i < len; i += n) {
+    n = color_length(chars + i, len - i);
+    if ((i < begin || i >= end) && is_reset(chars + i, len - i))
+      n = 2;
+    if (n > 0)
+      continue;
+    if (is_command(chars + i, len - i))
+      return false;
+    chars[(*count)++] = chars[i];
+    n = 1;
+  }
+  return true;
+}
+
+/* ---- texts ---- */
+
+enum dx_reason reading_file(const char *bytes, size_t len, wchar_t *chars,
+                            size_t *ret_count, char why[PDF_WHY_BYTES])
+{
+  const char *wrong = read_encoded(bytes, len, chars, ret_count);
+
+  /* Of two reasons, this one: it is why the rest looks like another encoding.
+   */
+  if (!remove_commands(chars, ret_count)) {
+    (void)snprintf(why, PDF_WHY_BYTES, "line %zu has a printer command",
+                   reading_line(chars, *ret_count));
+    return DX_REASON_CODES;
+  }
+  if (wrong == NULL)
+    return DX_REASON_NONE;
+  (void)snprintf(why, PDF_WHY_BYTES,
+                 wrong[0] != '\0' ? "line %zu is not valid in the encoding '%s'"
+                                  : "the encoding of line %zu is unknown%s",
+                 reading_line(chars, *ret_count), wrong);
+  return DX_REASON_ENCODING;
+}
+
+void reading_value(const char *utf8, size_t len, wchar_t *chars,
+                   size_t *ret_count)
+{
+  if (read_by_iconv(utf8_iconv, utf8, len, chars, ret_count))
+    return;
+  read_windows1252((const unsigned char *)utf8, len, chars);
+  *ret_count = len;
+}

@@ -1,0 +1,181 @@
+/*
+ * windows1252.c - where the characters of Windows-1252 are not written: a table
+ * of classes, and the characters with rules of their own.
+ */
+#include "filter/windows1252.h"
+
+#include <ctype.h>
+#include <stdbool.h>
+#include <string.h>
+
+#define RUN_MAX 3 /* bytes above 7F in a row that are not equal */
+
+/* Classes of the bytes from 80. U, L: a capital or small letter. S: a symbol.
+ * J: a symbol that may be between letters. x: no character. */
+static const char windows1252_classes[] =
+    "SxSSSJSSSSUSUxUx" /* 80: €x‚ƒ„…†‡ ˆ‰Š‹ŒxŽx */
+    "xJJSSSJJSSLSLxLU" /* 90: x‘’“”•–— ˜™š›œxžŸ */
+    "JSSSSSSSSSJJSJSS" /* A0: nbsp ¡¢£¤¥¦§ ¨©ª«¬ shy ®¯ */
+    "JSSSJJSJSSJJSSSS" /* B0: °±²³´µ¶· ¸¹º»¼½¾¿ */
+    "UUUUUUUUUUUUUUUU"
+    "UUUUUUUSUUUUUUUL" /* D0: Ð..Ö×Ø..Þß */
+    "LLLLLLLLLLLLLLLL"
+    "LLLLLLLSLLLLLLLL"; /* F0: ð..ö÷ø..ÿ */
+
+static char class_of(int ch)
+{
+  if (ch >= 0x80)
+    return windows1252_classes[ch - 0x80];
+  return isupper(ch) ? 'U' : islower(ch) ? 'L' : '\0';
+}
+
+static bool is_letter(int ch)
+{
+  return class_of(ch) == 'U' || class_of(ch) == 'L';
+}
+
+/* A byte and its neighbors; blanks before the beginning and behind the end. */
+struct place {
+  const unsigned char *bytes;
+  size_t len, at;
+};
+
+static int at(const struct place *p, int distance)
+{
+  size_t i = p->at + (size_t)distance; /* before the beginning: very large */
+
+  return i < p->len ? p->bytes[i] : ' ';
+}
+
+/* "m", "cm", and so on end before the byte, or a digit. */
+static bool follows_measure(const struct place *p)
+{
+  if (isdigit(at(p, -1)))
+    return true;
+  return at(p, -1) == 'm' &&
+         (!is_letter(at(p, -2)) ||
+          (strchr("cdkm", at(p, -2)) != NULL && !is_letter(at(p, -3))));
+}
+
+/* The rest of "µmol", "µg", and so on begins behind the byte. */
+static bool precedes_unit(const struct place *p)
+{
+  static const char *const units[] = {"mol", "kat", "l", "L", "g",
+                                      "m",   "s",   "U", "IU"};
+  size_t i;
+  int k;
+
+  for (i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
+    for (k = 0; units[i][k] != '\0' && at(p, k + 1) == units[i][k];)
+      k++;
+    if (units[i][k] == '\0' && !is_letter(at(p, k + 1)))
+      return true;
+  }
+  return false;
+}
+
+/* Letters that are where the symbols of DOS code pages are written. */
+static bool is_symbol_of_dos(const struct place *p)
+{
+  int before = at(p, -1), after = at(p, 1);
+  bool follows_number = isdigit(before) || strchr(" \t\r\n", before) != NULL;
+
+  switch (at(p, 0)) {
+  case 0xE6: /* µ */
+    return (follows_number || before == '/' || before == '(') &&
+           precedes_unit(p);
+  case 0xF8: /* ° */
+    return follows_number && (after == 'C' || after == 'F') &&
+           !is_letter(at(p, 2));
+  case 0xF1: /* ± */
+  case 0xF2: /* ≥ */
+  case 0xF3: /* ≤ */
+    return follows_number && isdigit(after);
+  case 0xFC: /* ³ */
+  case 0xFD: /* ² */
+    return follows_measure(p) && !is_letter(after);
+  default:
+    return false;
+  }
+}
+
+/* Characters that are at one place of a word only. */
+static bool is_misplaced(const struct place *p)
+{
+  int before = at(p, -1), after = at(p, 1);
+  bool follows = is_letter(before), precedes = is_letter(after);
+
+  switch (at(p, 0)) {
+  case 0x82: /* ‚ */
+  case 0x84: /* „ */
+    return follows && !precedes;
+  case 0x83: /* ƒ */
+    return follows || precedes;
+  case 0x95: /* • */
+  case 0xA2: /* ¢ */
+  case 0xA3: /* £ */
+  case 0xA4: /* ¤ */
+  case 0xA5: /* ¥ */
+    return follows;
+  case 0x87: /* ‡ */
+  case 0x88: /* ˆ */
+  case 0x89: /* ‰ */
+  case 0x98: /* ˜ */
+  case 0x99: /* ™ */
+    return precedes;
+  case 0x8A: /* Š */
+  case 0x8C: /* Œ */
+  case 0x8E: /* Ž */
+  case 0x9A: /* š */
+  case 0x9C: /* œ */
+  case 0x9E: /* ž */
+    return !follows && !precedes;
+  default:
+    return false;
+  }
+}
+
+static bool is_doubtful(const struct place *p)
+{
+  int before = at(p, -1), after = at(p, 1);
+
+  switch (class_of(at(p, 0))) {
+  case 'x':
+    return true;
+  case 'S':
+    if (is_letter(before) && is_letter(after))
+      return true;
+    break;
+  case 'U':
+    if (class_of(before) == 'L' && class_of(after) == 'L')
+      return true;
+    break;
+  default:
+    break;
+  }
+  return is_misplaced(p) || is_symbol_of_dos(p);
+}
+
+size_t windows1252_doubt(const unsigned char *bytes, size_t len)
+{
+  struct place p = {bytes, len, 0};
+  size_t run = 0; /* bytes above 7F before this one */
+  bool equal = true;
+
+  for (; p.at < len; p.at++) {
+    int ch = bytes[p.at];
+
+    if (ch < 0x80 || ch == 0xA0 || ch == 0xAB || ch == 0xBB) {
+      run = 0;
+      equal = true;
+      if (ch < 0x80)
+        continue;
+    } else {
+      equal = equal && (run == 0 || ch == bytes[p.at - 1]);
+      run++;
+    }
+    if ((run > RUN_MAX && !equal) || is_doubtful(&p))
+      return p.at;
+  }
+  return len;
+}

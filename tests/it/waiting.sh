@@ -1,0 +1,71 @@
+#!/usr/bin/env bash
+#
+# waiting.sh - print jobs that wait in the queues of CUPS, before the spool, are
+# counted and listed with what to do, also while docextractd is not running.
+. "$(dirname "$0")/lib.sh"
+
+said() { dx jobs 2>&1 > "$dir/table"; }
+value() { dx metrics | awk -v name="docextract_$1" '$1 == name { print $2 }'; }
+waiting() { value 'waiting_print_jobs{service="default"}'; }
+chart() { lp -d chart "$@" "$dir/a.pdf" | sed -E 's/.*chart-([0-9]+).*/\1/'; }
+
+start_sim --source-time 0 --case-time 0
+start_cupsd
+write_config
+add_queue chart
+chart_pdf "$dir/a.pdf" Ann Ahrens 1
+echo text > "$dir/a.txt"
+lpadmin -p paper -E -v file:/dev/null -m raw 2> "$dir/lpadmin.err" ||
+  give_up "lpadmin adds a queue: $(cat "$dir/lpadmin.err")"
+
+t='no print job'
+is "$t: none waits" "$(waiting)" 0
+is "$t: for no time" \
+  "$(value 'oldest_waiting_print_job_seconds{service="default"}')" 0
+hasnt "$t: none is listed" "$(said)" 'not in the spool'
+
+t='a queue is stopped'
+cupsdisable chart
+first=$(chart)
+is "$t: its print job is counted" "$(waiting)" 1
+has "$t: and listed" "$(said)" \
+  "^1 print job in queue 'chart' is not in the spool yet, the oldest for [0-9]+ s; the queue is stopped; to start it: cupsenable chart$"
+second=$(chart)
+has "$t: several" "$(said)" "^2 print jobs in queue 'chart' are not in the spool"
+hasnt "$t: not with another queue" "$(dx jobs --queue other 2>&1)" \
+  'not in the spool'
+stop_daemon
+is "$t: also without docextractd" "$(waiting)" 2
+start_daemon
+cupsdisable paper
+lp -d paper "$dir/a.txt" > "$dir/lp"
+is "$t: a queue of others does not count" "$(waiting)" 2
+hasnt "$t: and is not listed" "$(said)" paper
+cupsenable chart
+job_ends "$t: it is started" "$first" completed
+job_ends "$t: and the other one goes on" "$second" completed
+is "$t: none waits any more" "$(waiting)" 0
+
+t='held by its user'
+job=$(chart -H hold)
+is "$t: it is counted" "$(waiting)" 1
+has "$t: and listed" "$(said)" \
+  "^1 print job in queue 'chart' is .*; held; to release one: lp -i chart-$job -H resume$"
+lp -i "chart-$job" -H resume
+job_ends "$t: it is released" "$job" completed
+is "$t: none waits any more" "$(waiting)" 0
+
+t='the chart is in the spool'
+faults 'create 1- status 422'
+print -d chart "$dir/a.pdf"
+job_ends "$t: the print job is held" "$job" pending-held
+is "$t: it does not wait in CUPS" "$(waiting)" 0
+hasnt "$t: it is not listed there" "$(said)" 'not in the spool'
+
+t='cupsd does not answer'
+has "$t: that is unknown" \
+  "$(CUPS_SERVER=/nonexistent/cups.sock dx metrics; echo "exit $?")" '^exit 0$'
+hasnt "$t: and not printed" \
+  "$(CUPS_SERVER=/nonexistent/cups.sock dx metrics)" waiting_print_jobs
+
+finish

@@ -1,0 +1,69 @@
+/*
+ * test_order.c - which class of calls gets the next slot: doc/policy.md, "Rate
+ * limit".
+ */
+#include "tests/unit/unit.h"
+
+#include <string.h>
+
+#include "daemon/engine/order.h"
+
+/* How many of 800 slots each class gets, if these have calls that are due. */
+static void count(const bool due[DX_ORDER_COUNT], int ret[DX_ORDER_COUNT + 1])
+{
+  uint64_t slot;
+
+  memset(ret, 0, (DX_ORDER_COUNT + 1) * sizeof(ret[0]));
+  for (slot = 5; slot < 805; slot++)
+    ret[dx_order_next(slot, due)]++;
+}
+
+static void no_class_starves(void **state)
+{
+  static const struct {
+    bool due[DX_ORDER_COUNT];
+    int slots[DX_ORDER_COUNT + 1];
+  } rows[] = {
+      /* attended, result, create, overdue */
+      {{true, true, true, true}, {400, 200, 100, 100, 0}},
+      {{true, false, true, false}, {700, 0, 100, 0, 0}},
+      {{true, true, false, false}, {600, 200, 0, 0, 0}},
+      {{false, true, true, true}, {0, 600, 100, 100, 0}},
+      {{false, false, true, true}, {0, 0, 700, 100, 0}},
+      {{false, false, false, true}, {0, 0, 0, 800, 0}},
+      {{true, false, false, false}, {800, 0, 0, 0, 0}},
+      {{false, false, false, false}, {0, 0, 0, 0, 800}},
+  };
+  size_t i, k;
+  int slots[DX_ORDER_COUNT + 1];
+
+  (void)state;
+  for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    count(rows[i].due, slots);
+    for (k = 0; k <= DX_ORDER_COUNT; k++)
+      if (slots[k] != rows[i].slots[k])
+        fail_msg("row %zu, class %zu: %d", i, k, slots[k]);
+  }
+}
+
+/* Whoever waits is behind at most one other call. */
+static void attended_calls_come_at_the_latest_after_one_other(void **state)
+{
+  const bool due[DX_ORDER_COUNT] = {true, true, true, true};
+  uint64_t slot;
+
+  (void)state;
+  for (slot = 0; slot < 16; slot++)
+    assert_true(dx_order_next(slot, due) == DX_ORDER_ATTENDED ||
+                dx_order_next(slot + 1, due) == DX_ORDER_ATTENDED);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(no_class_starves),
+      cmocka_unit_test(attended_calls_come_at_the_latest_after_one_other),
+  };
+
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,242 @@
+/*
+ * test_windows1252.c - texts in Windows-1252 are plausible, and the same bytes
+ * in another encoding are not.
+ */
+#include "filter/windows1252.h"
+
+#include <iconv.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "tests/unit/unit.h"
+
+/* The bytes, and those where the doubt begins; NULL: there is none. */
+static const struct {
+  const char *bytes, *doubt;
+} rows[] = {
+    /* words, quotes, and symbols of people who write Windows-1252 */
+    {"", NULL},
+    {"plain ASCII, 5.40 10^3/uL\r\n", NULL},
+    {"M\xFCller, Jos\xE9; 5 \xB5g/dl; 37,5 \xB0"
+     "C; \xB1 0,2; 3 m\xB2; n\xB0 7",
+     NULL},
+    {"\x84Wort\x93, \x82so\x91, \xABmot\xBB, \xBBName\xABs, \x93quote\x94, "
+     "l\x92"
+     "eau, rock\x91n\x92roll",
+     NULL},
+    {"d\x92"
+     "apr\xE8s\x97puis\x85 90\x96"
+     "95 %, col\xB7lecci\xF3, 1\xAA dosis, 2\xBA",
+     NULL},
+    {"\x8Ctz, \x9Cuvre, \x8Akoda, \x9Ekola, \xC5se, \xC6sop, \xD8re", NULL},
+    {"100 \x80, \xA3 5, \xA5 9, \xA9 2024, \xBD l, \xBFqu\xE9? \xA1no!", NULL},
+    {"\xC4\xC4\xC4\xC4\xC4\xC4 \x97\x97\x97\x97\x97 \xA0\xA0\xAB\xAB", NULL},
+    {"\xE9\xE8\xEA a", NULL},
+    {"soft\xADhyphen, no\xA0"
+     "break, o\xB4Neill, \x86 1970",
+     NULL},
+    /* bytes without a character */
+    {"M\x81ller", "\x81"},
+    {"\x8Do", "\x8D"},
+    {"\x8Fo", "\x8F"},
+    {"\x90tat", "\x90"},
+    {"a \x9D b", "\x9D"},
+    /* symbols between letters */
+    {"Jos\x82s", "\x82"},
+    {"G\x94ran", "\x94"},
+    {"Pe\xA4"
+     "a",
+     "\xA4"},
+    {"a\xF7"
+     "b",
+     "\xF7"},
+    {"Na\xD7"
+     "re",
+     "\xD7"},
+    {"5 \xD7 3 \xF7 2", NULL},
+    {"a\xD7 b", NULL},
+    /* a capital letter between small ones */
+    {"Mu\xC4"
+     "oz",
+     "\xC4"},
+    {"BJ\xD8RN", NULL},
+    {"Mc\xC9"
+     "amon",
+     "\xC9"},
+    /* letters alone */
+    {"5 \x9C", "\x9C"},
+    {"Si\x9C", NULL},
+    {"\x8E 12", "\x8E"},
+    {"a \x9Ez", NULL},
+    /* quotes and symbols at one end of a word only */
+    {"Caf\x82 ", "\x82"},
+    {"Stra\x84\n", "\x84"},
+    {"\x84Stra", NULL},
+    {"\x87"
+     "a va",
+     "\x87"},
+    {"5 \x87", NULL},
+    {"\x99"
+     "sterreich",
+     "\x99"},
+    {"Name\x99 5", NULL},
+    {"\x83t\x82", "\x83"},
+    {"5 \x83 7", NULL},
+    {"pu\x95 ", "\x95"},
+    {"\x95 item\n\x95item", NULL},
+    {"creaci\xA2", "\xA2"},
+    {"5\xA2", NULL},
+    /* boxes */
+    {"\xDA\xC4\xC4\xBF", "\xBF"},
+    {"\xC9\xCD\xCD\xCD\xBB", "\xCD\xBB"},
+    {"\xE9\xE8\xEA\xE0", "\xE0"},
+    {"\xABS\xE9\xBB\xA0\xC9t\xE9", NULL},
+    /* symbols of DOS */
+    {"5 \xE6g", "\xE6"},
+    {"10^3/\xE6l", "\xE6"},
+    {"(\xE6mol/l)", "\xE6"},
+    {"5\xE6U/ml", "\xE6"},
+    {"\xE6ldre p\xE6n \xE6gte", NULL},
+    {"37,5\xF8"
+     "C",
+     "\xF8"},
+    {"37,5 \xF8"
+     "C\n",
+     "\xF8"},
+    {"99 \xF8"
+     "F.",
+     "\xF8"},
+    {"5 \xF8"
+     "Calling, K\xF8"
+     "C",
+     NULL},
+    {"\xF1"
+     "0,2",
+     "\xF1"},
+    {"5\xF1"
+     "2",
+     "\xF1"},
+    {"< \xF3"
+     "5",
+     "\xF3"},
+    {"\xF2"
+     "7",
+     "\xF2"},
+    {"ni\xF1o 5 \xF3 6, n\xF1"
+     "1",
+     NULL},
+    {"3 m\xFD", "\xFD"},
+    {"4 mm\xFC ", "\xFC"},
+    {"25 kg/m\xFD\n", "\xFD"},
+    {"10\xFD/l", "\xFD"},
+    {"m\xFCxe, Sam\xFC, m\xFDri", NULL},
+};
+
+static void doubt_is_where_no_one_writes_it(void **state)
+{
+  size_t i, at, len, expected;
+
+  (void)state;
+  for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    len = strlen(rows[i].bytes);
+    at = windows1252_doubt((const unsigned char *)rows[i].bytes, len);
+    expected =
+        rows[i].doubt != NULL
+            ? (size_t)(strstr(rows[i].bytes, rows[i].doubt) - rows[i].bytes)
+            : len;
+    if (at != expected)
+      fail_msg("row %zu, '%s': %zu instead of %zu", i, rows[i].bytes, at,
+               expected);
+  }
+}
+
+/* Small charts, as a laboratory prints them, in the encodings of old programs.
+ */
+#define VALUES "WBC 5,40 10^3/µL\nTemp 37,5 °C ±0,2\nBSA 1,8 m²\n"
+static const struct {
+  const char *encoding, *text;
+} charts[] = {
+    {"CP437", "Patient: Müller, José\n" VALUES},
+    {"CP437", "Paciente: Peña, José\nPresión 120\n"},
+    {"CP850", "Patient: Müller, José\n" VALUES},
+    {"CP850", "Patient : Lefèvre, Hélène\nGlycémie à jeun 5,1\n" VALUES},
+    {"CP850", "Potilas: Mäkelä, Väinö\nPituus 180\n" VALUES},
+    {"CP850", "┌────────┐\n│ WBC    │\n└────────┘\n"},
+    {"CP852", "Pacjent: Żółć, Łukasz\nCiśnienie 120\n"},
+    {"CP866", "Пациент: Иванов, Иван\nГемоглобин 135 г/л\n"},
+    {"WINDOWS-1251", "Пациент: Иванов, Иван\nГемоглобин 135 г/л\n"},
+    {"KOI8-R", "Пациент: Иванов, Иван\nГемоглобин 135 г/л\n"},
+    {"CP1253", "Ασθενής: Παπαδόπουλος\nΑιμοσφαιρίνη 13,5\n"},
+    {"CP932", "患者: 山田 太郎\n白血球 5.40\nﾍﾓｸﾞﾛﾋﾞﾝ 13.2\n"},
+    {"EUC-JP", "患者: 山田 太郎\n白血球 5.40\n"},
+    {"GB18030", "患者：王小明\n白细胞 5.40\n"},
+    {"BIG5", "病人：王小明\n白血球 5.40\n"},
+    {"UHC", "환자: 김철수\n백혈구 5.40\n"},
+};
+
+static void encode(const char *encoding, const char *text, char *bytes,
+                   size_t room, size_t *ret_len)
+{
+  char *from = (char *)(uintptr_t)text, *to = bytes;
+  size_t left = strlen(text), size = room;
+  iconv_t cd = iconv_open(encoding, "UTF-8");
+
+  assert_true(cd != (iconv_t)(intptr_t)-1);
+  if (iconv(cd, &from, &left, &to, &room) != 0)
+    fail_msg("%s: '%s'", encoding, text);
+  (void)iconv_close(cd);
+  *ret_len = size - room;
+}
+
+static void chart_in_another_encoding_is_doubtful(void **state)
+{
+  char bytes[500];
+  size_t i, len;
+
+  (void)state;
+  for (i = 0; i < sizeof(charts) / sizeof(charts[0]); i++) {
+    encode(charts[i].encoding, charts[i].text, bytes, sizeof(bytes), &len);
+    if (windows1252_doubt((const unsigned char *)bytes, len) == len)
+      fail_msg("%s: '%s'", charts[i].encoding, charts[i].text);
+  }
+}
+
+static void chart_in_windows1252_is_plausible(void **state)
+{
+  static const char *const texts[] = {
+      "Patientin: Müller-Lüdenscheidt, Änne\nGröße 1,70 m; Gewicht 63 kg\n",
+      "Patient : Lefèvre, Hélène\nGlycémie à jeun : 5,1 mmol/l (œdème)\n",
+      "Paciente: Peña, Ángel\n¿Alergias? Ninguna. 1.ª dosis, n.º 7\n",
+      "Paziente: Niccolò D’Andrea\nEtà: 45; l’età è più alta\n",
+      "Paciente: João Gonçalves\nPressão arterial: 12×8; coração são\n",
+      "Patiënt: Zoë\nGeïrriteerd; één dosis\n",
+      "Patient: Åsa Öberg\nBlodtryck 120/80; två gånger\n",
+      "Patient: Bjørn Sørensen\nHæmoglobin, ældre, på række\n",
+      "Potilas: Väinö Mäkelä\nHengitysääni\n",
+      "Sjúklingur: Þórður Æsir\nblóðrauði, ný þörf\n",
+      "Pacient: Núria Col·lell\nHemoglobina; així\n",
+      "“The patient’s” café — naïve… 20–30 %\n",
+  };
+  char bytes[500];
+  size_t i, len;
+
+  (void)state;
+  for (i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+    encode("CP1252", texts[i], bytes, sizeof(bytes), &len);
+    if (windows1252_doubt((const unsigned char *)bytes, len) != len)
+      fail_msg("'%s'", texts[i]);
+    encode("CP1252", VALUES, bytes, sizeof(bytes), &len);
+    assert_int_equal(windows1252_doubt((const unsigned char *)bytes, len), len);
+  }
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(doubt_is_where_no_one_writes_it),
+      cmocka_unit_test(chart_in_another_encoding_is_doubtful),
+      cmocka_unit_test(chart_in_windows1252_is_plausible),
+  };
+
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
