@@ -24,9 +24,9 @@
 #include "lib/base/utf8.h"
 
 #define DX_STALL_S 30
+#define DX_UPLOAD_MIN_BYTES 1024L   /* a second, in both directions together */
 #define DX_HEADERS_MAX_BYTES 262144 /* of one response, interim ones too */
 #define DX_UPLOAD_BUFFER_BYTES 262144L
-#define DX_UPLOAD_STEP_BYTES 65536 /* at least, within DX_API_TIMEOUT_MS */
 #define DX_PROGRESS_GAP_MS 200
 #define DX_CA_CACHE_S 60 /* the CAs of the system */
 
@@ -43,11 +43,9 @@ struct dx_http_call {
   struct dx_buf body;             /* of the response */
   int64_t sink_bytes;
   size_t header_bytes; /* interim responses and trailers included */
-  int64_t up_bytes;    /* of body_fd */
-  int64_t up_ms;       /* monotonic: time of the last progress */
-  int64_t told_bytes;  /* the same, when the caller was told */
-  int64_t told_ms;
-  off_t read_at; /* position in body_fd */
+  int64_t told_bytes;  /* of body_fd, at the last report */
+  int64_t told_ms;     /* monotonic */
+  off_t read_at;       /* position in body_fd */
   char host[DX_HTTP_HOST_BYTES], proxy[DX_HTTP_HOST_BYTES]; /* for messages */
   bool has_proxy;
   bool has_login; /* for the proxy */
@@ -136,42 +134,24 @@ static int on_seek(void *ctx, curl_off_t offset, int origin)
 }
 
 /* Reports progress, at most every DX_PROGRESS_GAP_MS, because each report is a
- * message to the backend. Ends an upload that is stuck: a storage that accepts
- * the document, or sends its response, byte by byte does not trigger the stall
- * timeout. */
+ * message to the backend. */
 static int on_progress(void *ctx, curl_off_t down_total, curl_off_t down,
                        curl_off_t up_total, curl_off_t up)
 {
   struct dx_http_call *call = ctx;
   const struct dx_http_request *r = &call->request;
-  int64_t now = dx_monotonic_ms(), step = up - call->up_bytes;
+  int64_t now = dx_monotonic_ms();
 
   (void)down_total;
   (void)down;
   (void)up_total;
-  if (call->up_ms == 0 || step >= DX_UPLOAD_STEP_BYTES ||
-      (step > 0 && up >= r->body_bytes)) {
-    call->up_bytes = up;
-    call->up_ms = now;
-  }
-  if (r->progress != NULL && up > call->told_bytes &&
+  if (up > call->told_bytes &&
       (up >= r->body_bytes || now - call->told_ms >= DX_PROGRESS_GAP_MS)) {
     call->told_bytes = up;
     call->told_ms = now;
     r->progress(r->ctx, up);
   }
-  if (r->body_fd < 0 || now - call->up_ms <= DX_API_TIMEOUT_MS)
-    return 0;
-  if (up < r->body_bytes)
-    (void)dx_fail(&call->local, DX_E_NET, 0,
-                  "the upload to '%s' was too slow: less than %d KiB in %d s",
-                  call->host, DX_UPLOAD_STEP_BYTES / 1024,
-                  DX_API_TIMEOUT_MS / 1000);
-  else
-    (void)dx_fail(&call->local, DX_E_NET, 0,
-                  "'%s' did not confirm the upload within %d s", call->host,
-                  DX_API_TIMEOUT_MS / 1000);
-  return 1;
+  return 0;
 }
 
 /* Called when the connection is up, and nothing of the request has been sent.
@@ -335,7 +315,9 @@ static bool set_options(struct dx_http_call *call)
   }
   SET(CURLOPT_CONNECTTIMEOUT_MS, (long)DX_CONNECT_TIMEOUT_MS);
   SET(CURLOPT_TIMEOUT_MS, (long)r->timeout_ms);
-  SET(CURLOPT_LOW_SPEED_LIMIT, 1L);
+  /* A storage that reads the document, or sends its response, byte by byte
+   * would otherwise keep a connection for days. */
+  SET(CURLOPT_LOW_SPEED_LIMIT, r->body_fd >= 0 ? DX_UPLOAD_MIN_BYTES : 1L);
   SET(CURLOPT_LOW_SPEED_TIME, (long)DX_STALL_S);
   SET(CURLOPT_USERAGENT, "docextract/" PACKAGE_VERSION);
   SET(CURLOPT_ERRORBUFFER, call->reason);
@@ -346,7 +328,7 @@ static bool set_options(struct dx_http_call *call)
   SET(CURLOPT_WRITEDATA, call);
   SET(CURLOPT_XFERINFOFUNCTION, on_progress);
   SET(CURLOPT_XFERINFODATA, call);
-  SET(CURLOPT_NOPROGRESS, r->progress == NULL && r->body_fd < 0 ? 1L : 0L);
+  SET(CURLOPT_NOPROGRESS, r->progress == NULL ? 1L : 0L);
   SET(CURLOPT_PREREQFUNCTION, on_ready);
   SET(CURLOPT_PREREQDATA, call);
   if (r->body_fd >= 0) {
@@ -538,7 +520,8 @@ static enum dx_code fail_timeout(const struct dx_http_call *call,
 
   (void)peer_of(call, peer);
   if (strstr(call->reason, "too slow") != NULL) /* words of libcurl */
-    return dx_fail(err, DX_E_NET, 0, "no data from or to %s for %d s", peer,
+    return dx_fail(err, DX_E_NET, 0, "%s data from or to %s for %d s",
+                   call->request.body_fd >= 0 ? "almost no" : "no", peer,
                    DX_STALL_S);
   if (call->is_sent)
     return dx_fail(err, DX_E_NET, 0,

@@ -31,7 +31,7 @@
 #define SOURCES_MAX 1000
 #define CASES_MAX 20000
 #define NUMBERS_BYTES 60000000
-#define TRICKLE_BYTES 1024 /* ten times a second */
+#define TRICKLE_BYTES 512 /* each second */
 
 enum call { CREATE, PUT, SOURCE, EXTRACT, HELLO, OTHER, CALL_COUNT };
 
@@ -482,7 +482,7 @@ static void read_body(size_t len, bool slowly)
     len += fits ? n : 0;
     rest -= n;
     if (slowly)
-      wait_ms(100);
+      wait_ms(1000);
   }
 }
 

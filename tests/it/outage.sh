@@ -63,7 +63,7 @@ cause_of() # KIND
 {
   case $1 in
   connect | reset | lost) echo ' closed the connection ' ;;
-  hang) echo 'did not respond completely within|no data from or to ' ;;
+  hang) echo 'did not respond completely within|(almost )?no data from or to ' ;;
   cut) echo 'is incomplete' ;;
   page | page-201) echo 'a web page' ;;
   empty | no-json) echo 'cannot understand the response to ' ;;
