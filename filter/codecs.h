@@ -28,7 +28,7 @@
 #include "lib/base/buf.h"
 #include "lib/print/bundle.h"
 
-/* ---- codecs.c: images in a PDF ---- */
+/* ---- ccitt.c ---- */
 
 /*
  * /DecodeParms of CCITTFaxDecode (ISO 32000-1, 7.4.6). All rows are needed,
@@ -46,15 +46,19 @@ struct ccitt_parms {
 };
 
 /* *ret_bad gets the number of bad rows. */
-enum dx_reason codecs_ccitt(const unsigned char *bytes, size_t len,
-                            const struct ccitt_parms *p, uint32_t *ret_bad,
-                            const char **ret_why);
+enum dx_reason ccitt_check(const unsigned char *bytes, size_t len,
+                           const struct ccitt_parms *p, uint32_t *ret_bad,
+                           const char **ret_why);
+
+/* ---- jbig2.c ---- */
 
 /* The embedded organization (ITU-T T.88, annex D.3); globals may be NULL. */
-enum dx_reason codecs_jbig2(const unsigned char *bytes, size_t len,
-                            const unsigned char *globals, size_t globals_len,
-                            uint32_t width, uint32_t height,
-                            const char **ret_why);
+enum dx_reason jbig2_check(const unsigned char *bytes, size_t len,
+                           const unsigned char *globals, size_t globals_len,
+                           uint32_t width, uint32_t height,
+                           const char **ret_why);
+
+/* ---- jpx.c ---- */
 
 /*
  * A JP2 file or a bare codestream (ITU-T T.800, annexes A and I). A width or
@@ -63,9 +67,9 @@ enum dx_reason codecs_jbig2(const unsigned char *bytes, size_t len,
  * comments become zeros. Missing EOC is added. If memory is lacking,
  * copy->failed is set.
  */
-enum dx_reason codecs_jpx(const unsigned char *bytes, size_t len,
-                          uint32_t width, uint32_t height, struct dx_buf *copy,
-                          const char **ret_why);
+enum dx_reason jpx_clean(const unsigned char *bytes, size_t len, uint32_t width,
+                         uint32_t height, struct dx_buf *copy,
+                         const char **ret_why);
 
 /* ---- jpeg.c ---- */
 

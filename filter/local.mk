@@ -3,13 +3,15 @@
 # before the converters of CUPS.
 # What converts a document is a library, for the tests.
 noinst_LIBRARIES += libdxf.a
-libdxf_a_SOURCES = filter/bmp.c filter/codecs.c filter/codecs.h \
+libdxf_a_SOURCES = filter/bmp.c filter/ccitt.c \
+	filter/coded.c filter/coded.h filter/codecs.h \
 	filter/content.c filter/content.h \
 	filter/document.c filter/document.h filter/drawn.c filter/drawn.h \
 	filter/flatten.c filter/flatten.h filter/gif.c \
 	filter/handover.c filter/handover.h \
 	filter/image_pdf.c filter/image_pdf.h \
-	filter/isolate.c filter/isolate.h filter/jpeg.c \
+	filter/isolate.c filter/isolate.h filter/jbig2.c filter/jpeg.c \
+	filter/jpx.c \
 	filter/options.c filter/options.h \
 	filter/pdf.c filter/pdf.h filter/pdf_file.c filter/pdf_file.h \
 	filter/png.c \

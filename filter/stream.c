@@ -178,8 +178,8 @@ static enum dx_reason image_check_jpx(const struct stored *s,
                                       const unsigned char *bytes, size_t len)
 {
   struct dx_buf copy = {0};
-  enum dx_reason reason = codecs_jpx(bytes, len, (uint32_t)s->width,
-                                     (uint32_t)s->height, &copy, &s->c->why);
+  enum dx_reason reason = jpx_clean(bytes, len, (uint32_t)s->width,
+                                    (uint32_t)s->height, &copy, &s->c->why);
 
   dx_buf_release(&copy);
   return reason;
@@ -190,7 +190,7 @@ static void image_clean_jpx(const unsigned char *bytes, size_t len,
 {
   const char *why;
 
-  if (codecs_jpx(bytes, len, 0, 0, copy, &why) != DX_REASON_NONE)
+  if (jpx_clean(bytes, len, 0, 0, copy, &why) != DX_REASON_NONE)
     copy->failed = true;
 }
 
@@ -208,9 +208,9 @@ static enum dx_reason image_check_jbig2(const struct stored *s,
   if (qpdf_oh_is_stream(s->c->pdf, stream))
     reason = stored_load(s->c, stream, &globals);
   if (reason == DX_REASON_NONE)
-    reason = codecs_jbig2(bytes, len, (const unsigned char *)globals.bytes.data,
-                          globals.len, (uint32_t)s->width, (uint32_t)s->height,
-                          &s->c->why);
+    reason = jbig2_check(bytes, len, (const unsigned char *)globals.bytes.data,
+                         globals.len, (uint32_t)s->width, (uint32_t)s->height,
+                         &s->c->why);
   dx_buf_release(&globals.bytes);
   return reason;
 }
@@ -235,7 +235,7 @@ static enum dx_reason image_check_ccitt(const struct stored *s,
     return stream_damaged(s->c, "an image has no size");
   if (!stream_spend(s->c, size))
     return DX_REASON_TOO_COMPLEX;
-  return codecs_ccitt(bytes, len, &ccitt, &bad, &s->c->why);
+  return ccitt_check(bytes, len, &ccitt, &bad, &s->c->why);
 }
 
 /* Of the samples, when unpacked; with PNG predictors each row has one more. */

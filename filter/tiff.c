@@ -272,8 +272,8 @@ static int64_t tiff_count_bad(struct tiff_work *w)
         tiff_tag(w->tiff, TIFFTAG_FILLORDER) == FILLORDER_LSB2MSB)
       TIFFReverseBits((uint8_t *)copy.data, (tmsize_t)len);
     if (dx_buf_ok(&copy) &&
-        codecs_ccitt((const unsigned char *)copy.data, len, &fax, &bad,
-                     &pdf->why) == DX_REASON_NONE)
+        ccitt_check((const unsigned char *)copy.data, len, &fax, &bad,
+                    &pdf->why) == DX_REASON_NONE)
       total += bad;
     else
       total = -1;

@@ -99,7 +99,7 @@ strings() { grep -ohE '"[^"]*"' | tr -d '"'; }
 reasons_of_filter()
 {
   tr -s '\n ' ' ' < <(cat filter/*.c) |
-    grep -oE '(why = |stream_damaged\(|pdf_refuse\(|drawn_fail\(|text->wrong = | wrong = |codecs_expect\(| (ends_early|is_[a-z]+)\[\] = )[^;]*;' |
+    grep -oE '(why = |stream_damaged\(|pdf_refuse\(|drawn_fail\(|text->wrong = | wrong = |coded_expect\(| coded_[a-z_]+\[\] = )[^;]*;' |
     sed 's/" *"//g' | strings | grep ' '
 }
 untranslated_reasons()

@@ -56,10 +56,10 @@ static void fuzz_jpx(const uint8_t *data, size_t size, uint32_t width,
   struct dx_buf copies[2] = {{0}};
   const char *why;
 
-  if (codecs_jpx(data, size, width, height, &copies[0], &why) ==
+  if (jpx_clean(data, size, width, height, &copies[0], &why) ==
       DX_REASON_NONE) {
     data = (const uint8_t *)copies[0].data;
-    HOLDS(codecs_jpx(data, copies[0].len, width, height, &copies[1], &why) ==
+    HOLDS(jpx_clean(data, copies[0].len, width, height, &copies[1], &why) ==
           DX_REASON_NONE);
     copies_agree(copies);
   }
@@ -88,11 +88,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     fuzz_png(data + 3, size - 3);
     break;
   case 'c':
-    (void)codecs_ccitt(data + 3, size - 3, &ccitt, &bad, &why);
+    (void)ccitt_check(data + 3, size - 3, &ccitt, &bad, &why);
     break;
   case 'b':
-    (void)codecs_jbig2(data + 3 + globals, size - 3 - globals, data + 3,
-                       globals, 1, 1, &why);
+    (void)jbig2_check(data + 3 + globals, size - 3 - globals, data + 3, globals,
+                      1, 1, &why);
     break;
   default:
     fuzz_jpx(data + 3, size - 3, data[1], data[2]);

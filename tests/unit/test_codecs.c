@@ -153,7 +153,7 @@ static enum dx_reason ccitt(struct bytes b, struct ccitt_parms p)
 
   assert_non_null(exact);
   memcpy(exact, b.at, b.len);
-  reason = codecs_ccitt(exact, b.len, &p, &bad_rows, &why);
+  reason = ccitt_check(exact, b.len, &p, &bad_rows, &why);
   assert_int_equal(reason == DX_REASON_DAMAGED, why != not_written);
   free(exact);
   return reason;
@@ -373,11 +373,11 @@ static void early_end_of_block_is_reported(void **state)
   (void)state;
   make_rows(rows, 1728, ROWS, 3);
   b = encode(rows, 1728, ROWS, COMPRESSION_CCITTFAX4, 0);
-  assert_int_equal(codecs_ccitt(b.at, b.len, &p, &bad_rows, &why),
+  assert_int_equal(ccitt_check(b.at, b.len, &p, &bad_rows, &why),
                    DX_REASON_DAMAGED);
   assert_string_equal(why, "an image ends early");
   p.columns = 100000000;
-  assert_int_equal(codecs_ccitt(b.at, b.len, &p, &bad_rows, &why),
+  assert_int_equal(ccitt_check(b.at, b.len, &p, &bad_rows, &why),
                    DX_REASON_TOO_COMPLEX);
   free(b.at);
 }
@@ -625,7 +625,7 @@ static enum dx_reason jbig2_of(struct bytes b, struct bytes globals,
   assert_non_null(exact);
   memcpy(exact, b.at, b.len);
   reason =
-      codecs_jbig2(exact, b.len, globals.at, globals.len, width, height, &why);
+      jbig2_check(exact, b.len, globals.at, globals.len, width, height, &why);
   assert_int_equal(reason == DX_REASON_DAMAGED, why != not_written);
   free(exact);
   return reason;
@@ -792,7 +792,7 @@ static enum dx_reason jpx_of(struct bytes b, uint32_t width, uint32_t height)
 
   assert_non_null(exact);
   memcpy(exact, b.at, b.len);
-  reason = codecs_jpx(exact, b.len, width, height, &copy, &why);
+  reason = jpx_clean(exact, b.len, width, height, &copy, &why);
   dx_buf_release(&copy);
   assert_int_equal(reason == DX_REASON_DAMAGED, why != not_written);
   free(exact);
@@ -968,7 +968,7 @@ static void clean_jpx(struct bytes *clean, struct bytes b)
   struct dx_buf copy = {0};
   const char *why;
 
-  assert_int_equal(codecs_jpx(b.at, b.len, 0, 0, &copy, &why), DX_REASON_NONE);
+  assert_int_equal(jpx_clean(b.at, b.len, 0, 0, &copy, &why), DX_REASON_NONE);
   take_copy(clean, &copy);
 }
 
