@@ -63,7 +63,7 @@ copy_tree() # TO
   fi
 }
 
-limit_s=1200 # of a script; on an idle machine none takes two minutes
+limit_s=1800 # of a script: what hangs is named before .ci/run's 90 minutes end
 script() # BUILD FILE: the line of a task
 {
   local name=$2
@@ -79,14 +79,14 @@ tests_in() # GLOB...: scripts that are tests by themselves
 
 # The longest first, so that none of them runs alone at the end; those that use
 # the processor alternate with those that mostly wait.
-longest='long/power long/packages long/release long/faults long/systemd long/walk
-long/kills long/model it/stages it/sigterm hostile/documents it/accepted
-it/pages build/unit it/mixed it/patience crash/faults cli/jobs_test it/orphans
-crash/walk it/rows crash/power hostile/thirty it/auto it/types it/silence
-it/many nightly/corpus nightly/fhir cli/cli_test long/hostile it/again cli/status_test
-it/shared it/interrupted it/stopped it/wanted it/on_result it/tokens
-hostile/service filter/whole_test it/text it/notify it/reruns hostile/client
-hostile/secrets sim/sim_test'
+longest='build/distcheck long/power long/packages long/release long/faults
+long/systemd long/walk long/kills long/model it/stages it/sigterm
+hostile/documents it/accepted it/pages it/mixed it/patience crash/faults
+cli/jobs_test it/orphans crash/walk it/rows crash/power hostile/thirty it/auto
+it/types it/silence it/many nightly/corpus nightly/fhir cli/cli_test
+long/hostile it/again cli/status_test it/shared it/interrupted it/stopped
+it/wanted it/on_result it/tokens hostile/service filter/whole_test it/text
+it/notify it/reruns hostile/client hostile/secrets sim/sim_test'
 
 # Reads lines of "BUILD FILE" and prints the tasks in this order.
 scripts()
@@ -114,7 +114,7 @@ it/silence it/discovery hostile/secrets'
 quick_tasks()
 {
   {
-    printf 'build tests/build/%s.sh\n' unit hardening install
+    printf 'build tests/build/%s.sh\n' distcheck hardening install
     tests_in tests/*/*.sh | grep -vE "^tests/(bench|build|fuzz|helper|long|nightly)/" |
       if in_ci; then grep -vE "$with_programs"; else cat; fi |
       if [ -n "$long" ]; then grep -vE "$with_all_cases"; else cat; fi |
@@ -176,17 +176,10 @@ one=$!
 # Installing and configure use one processor each.
 # shellcheck disable=SC2086
 installed_or_end $run_packages $test_packages ${nightly:+$nightly_packages}
-# It takes long and needs nothing of the build. With a low priority, it gets what
-# the tests leave that mostly wait, until the end.
-if [ -z "$nightly" ]; then
-  task tests/build/distcheck.sh $limit_s nice bash tests/build/distcheck.sh &
-fi
 wait "$one" || end # without it the rest makes no sense
 
-limit_long_s=1800 # what hangs is named before the 90 minutes of .ci/run are over
 echo "== testing ($SECONDS s)"
 if [ -n "$nightly" ]; then
-  limit_s=$limit_long_s
   run_tasks "$cores" nightly_tasks
 else
   run_tasks $((9 * cores / 2)) quick_tasks
@@ -197,7 +190,6 @@ if [ -n "$long" ]; then
   installed_or_end $long_packages
   # shellcheck disable=SC2086
   ! in_ci || installed_or_end $program_packages
-  limit_s=$limit_long_s
   echo "== what takes minutes ($SECONDS s)"
   task build-sanitized $limit_s bash tests/build/build.sh --sanitized \
     "$work/sanitized" &

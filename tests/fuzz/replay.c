@@ -1,7 +1,7 @@
 /*
  * replay.c - main() of a fuzz target without libFuzzer: passes it each file
  * below tests/fuzz/corpus/TARGET, or those that are named. Prints what cmocka
- * prints, for tests/build/unit.sh.
+ * prints, for tests/helper/cmocka.sh.
  */
 #include "tests/fuzz/fuzz.h"
 
