@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "lib/base/buf.h"
+#include "lib/base/nearest.h"
 
 /* The default user of cupsd in most distributions. */
 #define CUPS_DEFAULT_USER "lp"
@@ -74,6 +75,7 @@ enum dx_code cli_service(const struct cli *cli,
                          struct dx_err *err)
 {
   const struct dx_config *config = cli->config;
+  struct dx_nearest nearest = {.word = cli->service};
   struct dx_buf names = {0};
   size_t i;
 
@@ -84,13 +86,25 @@ enum dx_code cli_service(const struct cli *cli,
                                                                   : "default");
   if (*ret_service != NULL)
     return DX_OK;
-  for (i = 0; i < config->service_count; i++)
+  for (i = 0; i < config->service_count; i++) {
     /* NOLINTNEXTLINE(*-core.NullDereference): there are that many services */
     dx_buf_printf(&names, "%s%s", i > 0 ? ", " : "", config->services[i].name);
-  (void)dx_fail(err, DX_E_CONFIG, 0, "%s; configured services: %s",
-                cli->service == NULL ? "choose a service with --service NAME"
-                                     : "--service names no configured service",
-                dx_buf_text(&names));
+    if (cli->service != NULL)
+      dx_nearest_try(&nearest, config->services[i].name);
+  }
+  if (cli->service == NULL)
+    (void)dx_fail(err, DX_E_CONFIG, 0,
+                  "choose a service with --service NAME; configured services: "
+                  "%s",
+                  dx_buf_text(&names));
+  else if (nearest.found != NULL)
+    (void)dx_fail(err, DX_E_CONFIG, 0,
+                  "service '%s' is not configured; did you mean '%s'?",
+                  cli->service, nearest.found);
+  else
+    (void)dx_fail(err, DX_E_CONFIG, 0,
+                  "service '%s' is not configured; configured services: %s",
+                  cli->service, dx_buf_text(&names));
   dx_buf_release(&names);
   return DX_E_CONFIG;
 }

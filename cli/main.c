@@ -21,6 +21,7 @@
 #include "lib/base/json.h"
 #include "lib/base/language.h"
 #include "lib/base/log.h"
+#include "lib/base/nearest.h"
 #include "lib/base/process.h"
 #include "lib/print/text_encoding.h"
 
@@ -69,7 +70,7 @@ static const struct option_row rows[] = {
     {"json", NULL, AT(json), "print JSON"},
     {"html", NULL, AT(html), "print a page for a browser"},
     {"verbose", NULL, AT(verbose), "print every step to stderr"},
-    {"help", NULL, AT(help), "print this help and exit"},
+    {"help", NULL, AT(help), "print this help and exit; so do -h and 'help'"},
     {"version", NULL, AT(version), "print the version and exit"},
 };
 
@@ -144,7 +145,8 @@ static void usage_print_help(const struct verb *verb)
   if (verb == NULL)
     printf("Usage: docextract [-c FILE] COMMAND [ARGUMENT]...\n"
            "Submits documents for extraction and shows their status.\n"
-           "Commands may be abbreviated.\n\n");
+           "Commands may be abbreviated. For one of them, run: docextract help "
+           "COMMAND\n\n");
   else
     printf("Usage: docextract %s%s%s\n%c%s.\n\n", verb->name,
            verb->pattern[0] != '\0' ? " " : "", verb->pattern,
@@ -195,13 +197,27 @@ usage_fail(const struct verb *verb, const char *format, ...)
   exit(EX_USAGE);
 }
 
+/* Names the word, and the one that was probably meant; else begins the list of
+ * those that are possible, and returns false. */
+static bool usage_suggest(const char *what, const struct dx_nearest *nearest)
+{
+  fprintf(stderr, "docextract: unknown %s '%s'; ", what, nearest->word);
+  if (nearest->found != NULL)
+    fprintf(stderr, "did you mean '%s'?\n", nearest->found);
+  else
+    fprintf(stderr, "possible %ss:", what);
+  return nearest->found != NULL;
+}
+
 /* Finds the verb of that name, or the only one that begins with it. */
 static const struct verb *usage_find_verb(const char *name)
 {
+  struct dx_nearest nearest = {.word = name};
   const struct verb *found = NULL;
   size_t i, count = 0, len = strlen(name);
 
   for (i = 0; i < VERB_COUNT; i++) {
+    dx_nearest_try(&nearest, verbs[i].name);
     if (strncmp(verbs[i].name, name, len) != 0)
       continue;
     found = &verbs[i];
@@ -211,13 +227,37 @@ static const struct verb *usage_find_verb(const char *name)
   }
   if (count == 1)
     return found;
-  fprintf(stderr, "docextract: %s command '%s'; possible commands:",
-          count > 1 ? "ambiguous" : "unknown", name);
+  if (count > 1)
+    fprintf(stderr,
+            "docextract: ambiguous command '%s'; possible commands:", name);
+  else if (usage_suggest("command", &nearest))
+    usage_fail(NULL, NULL);
   for (i = 0; i < VERB_COUNT; i++)
     if (count == 0 || strncmp(verbs[i].name, name, len) == 0)
       fprintf(stderr, " %s", verbs[i].name);
   fputc('\n', stderr);
   usage_fail(NULL, NULL);
+}
+
+/* A long option that getopt_long() does not accept. */
+__attribute__((noreturn)) static void usage_fail_option(const char *option)
+{
+  struct dx_nearest nearest = {.word = option + strlen("--")};
+  size_t i, len = strcspn(nearest.word, "="), count = 0;
+
+  for (i = 0; i < ROW_COUNT; i++) {
+    dx_nearest_try(&nearest, rows[i].name);
+    if (strncmp(rows[i].name, nearest.word, len) == 0)
+      count++;
+  }
+  if (count > 1)
+    usage_fail(NULL, "ambiguous option '%s'", option);
+  if (count == 1)
+    usage_fail(NULL, "option '--%.*s' takes no value", (int)len, nearest.word);
+  if (nearest.found != NULL)
+    usage_fail(NULL, "unknown option '%s'; did you mean '--%s'?", option,
+               nearest.found);
+  usage_fail(NULL, "unknown option '%s'", option);
 }
 
 /* Options and arguments may be in any order. */
@@ -233,13 +273,19 @@ static void usage_read_options(struct cli *cli, int argc, char **argv)
     longs[i].has_arg =
         rows[i].argument != NULL ? required_argument : no_argument;
   }
-  while ((letter = getopt_long(argc, argv, "c:", longs, &index)) != -1) {
-    if (letter == 'c') {
+  opterr = 0;
+  while ((letter = getopt_long(argc, argv, ":c:h", longs, &index)) != -1) {
+    if (letter == ':')
+      usage_fail(NULL, "option '%s' requires a value", argv[optind - 1]);
+    if (letter == '?' && optopt != 0)
+      usage_fail(NULL, "unknown option '-%c'", optopt);
+    if (letter == '?')
+      usage_fail_option(argv[optind - 1]);
+    if (letter == 'c')
       cli->config_path = optarg;
+    cli->help = cli->help || letter == 'h';
+    if (letter != 0)
       continue;
-    }
-    if (letter != 0) /* getopt has printed it */
-      usage_fail(NULL, NULL);
     field = (char *)cli + rows[index].offset;
     if (rows[index].argument != NULL)
       *(const char **)field = optarg;
@@ -274,10 +320,41 @@ static void usage_check_all(const struct cli *cli, const struct verb *verb)
                cli->state, verb->name);
 }
 
+static void usage_check_state(const struct cli *cli, const struct verb *verb)
+{
+  struct dx_nearest nearest = {.word = cli->state};
+  const char *word;
+  size_t i;
+
+  for (i = 0; (word = cli_state_word(i)) != NULL; i++) {
+    if (strcmp(word, cli->state) == 0)
+      return;
+    dx_nearest_try(&nearest, word);
+  }
+  if (!usage_suggest("state", &nearest))
+    usage_print_states(stderr, SIZE_MAX);
+  usage_fail(verb, NULL);
+}
+
+static void usage_check_encoding(const struct cli *cli, const struct verb *verb)
+{
+  struct dx_nearest nearest = {.word = cli->text_encoding};
+  int i;
+
+  if (dx_text_encoding_by_word(cli->text_encoding) != DX_TEXT_ENCODING_COUNT)
+    return;
+  for (i = 0; i < DX_TEXT_ENCODING_COUNT; i++)
+    dx_nearest_try(&nearest, dx_text_encoding_word((enum dx_text_encoding)i));
+  if (!usage_suggest("encoding", &nearest)) {
+    fputc('\n', stderr);
+    usage_print_encodings(stderr, 0);
+  }
+  usage_fail(verb, NULL);
+}
+
 static void usage_check(const struct cli *cli, const struct verb *verb)
 {
   int len = usage_arguments_length(verb);
-  const char *word;
   size_t i;
 
   for (i = 0; i < ROW_COUNT; i++) {
@@ -296,24 +373,12 @@ static void usage_check(const struct cli *cli, const struct verb *verb)
   if (cli->older_than != NULL && dx_parse_duration(cli->older_than) < 0)
     usage_fail(verb, "--older-than takes a number and s, m, h, or d, "
                      "such as 7d");
-  if (cli->text_encoding != NULL &&
-      dx_text_encoding_by_word(cli->text_encoding) == DX_TEXT_ENCODING_COUNT) {
-    usage_print_encodings(
-        stderr, fprintf(stderr, "docextract: unknown encoding; possible "
-                                "encodings:"));
-    usage_fail(verb, NULL);
-  }
+  if (cli->text_encoding != NULL)
+    usage_check_encoding(cli, verb);
+  if (cli->state != NULL)
+    usage_check_state(cli, verb);
   if (verb->run == verb_retry || verb->run == verb_cancel)
     usage_check_all(cli, verb);
-  i = 0;
-  while (cli->state != NULL && (word = cli_state_word(i++)) != NULL)
-    if (strcmp(word, cli->state) == 0)
-      return;
-  if (cli->state == NULL)
-    return;
-  fprintf(stderr, "docextract: unknown state; possible states:");
-  usage_print_states(stderr, SIZE_MAX);
-  usage_fail(verb, NULL);
 }
 
 /* ---- running ---- */
@@ -357,6 +422,10 @@ int main(int argc, char **argv)
   (void)signal(SIGXFSZ, SIG_IGN);       /* handled like a full disk */
   (void)setvbuf(stdout, NULL, _IOLBF, BUFSIZ);
   usage_read_options(&cli, argc, argv);
+  if (optind < argc && strcmp(argv[optind], "help") == 0) {
+    cli.help = true;
+    optind++;
+  }
   verb = optind < argc && !cli.version ? usage_find_verb(argv[optind++]) : NULL;
   if (cli.version)
     printf("docextract %s\n", PACKAGE_VERSION);

@@ -8,7 +8,7 @@ libdx_a_SOURCES = \
 	lib/base/fs.c lib/base/fs.h lib/base/history.c lib/base/history.h \
 	lib/base/json.c lib/base/json.h \
 	lib/base/json_scan.c lib/base/language.c lib/base/language.h \
-	lib/base/log.c lib/base/log.h \
+	lib/base/log.c lib/base/log.h lib/base/nearest.c lib/base/nearest.h \
 	lib/base/policy.h lib/base/process.c lib/base/process.h \
 	lib/base/sandbox.c lib/base/sandbox.h \
 	lib/base/user.c lib/base/user.h lib/base/utf8.c \

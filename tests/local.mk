@@ -72,6 +72,7 @@ unit_programs = \
 	tests/unit/test_cupsd \
 	tests/unit/test_engine \
 	tests/unit/test_filter \
+	tests/unit/test_nearest \
 	tests/unit/test_order \
 	tests/unit/test_flatten \
 	tests/unit/test_formats \
@@ -87,6 +88,7 @@ unit_programs = \
 	tests/unit/test_merge \
 	tests/unit/test_metrics \
 	tests/unit/test_mime \
+	tests/unit/test_nearest \
 	tests/unit/test_once \
 	tests/unit/test_pdf_file \
 	tests/unit/test_permission \

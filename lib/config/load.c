@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "lib/base/fs.h"
+#include "lib/base/nearest.h"
 #include "lib/base/user.h"
 #include "lib/base/utf8.h"
 
@@ -531,11 +532,12 @@ static const struct dx_directive *config_find_row(const char *name, size_t len)
 }
 
 /* A line may be a misplaced key, and others read the messages: its words are
- * not repeated. */
+ * not repeated, unless it is almost a directive. */
 static void unknown_directive(struct parser *p, const char *name)
 {
   size_t len = strcspn(name, "=:"), i;
   const struct dx_directive *row = config_find_row(name, len);
+  struct dx_nearest nearest = {.word = name};
   struct dx_buf possible = {0};
 
   if (row != NULL) {
@@ -548,11 +550,17 @@ static void unknown_directive(struct parser *p, const char *name)
     return;
   }
   for (i = 0; (row = dx_directive(i)) != NULL; i++)
-    if (p->service != NULL ? row->in_service : row->in_general)
+    if (p->service != NULL ? row->in_service : row->in_general) {
       dx_buf_printf(&possible, "%s%s", possible.len > 0 ? ", " : "", row->name);
-  config_bad(p, "unknown directive; possible here: %s%s",
-             dx_buf_text(&possible),
-             p->service != NULL ? "" : ", <Service NAME>");
+      dx_nearest_try(&nearest, row->name);
+    }
+  if (nearest.found != NULL)
+    config_bad(p, "unknown directive '%s'; did you mean '%s'?", name,
+               nearest.found);
+  else
+    config_bad(p, "unknown directive; possible here: %s%s",
+               dx_buf_text(&possible),
+               p->service != NULL ? "" : ", <Service NAME>");
   dx_buf_release(&possible);
 }
 

@@ -14,6 +14,11 @@ is 'an unknown command is a usage error' "$rc" 64
 has 'the possible commands are listed' \
   "$err" "unknown command 'frobnicate'; possible commands: .*hello.*submit"
 
+dx sumbit x
+is 'a mistyped command: the one that was probably meant' "$rc $err" \
+  "64 docextract: unknown command 'sumbit'; did you mean 'submit'?
+try 'docextract --help' for more information"
+
 dx ''
 is 'an ambiguous abbreviation is a usage error' "$rc" 64
 has 'the commands it could mean are listed' \
@@ -40,11 +45,36 @@ dx config more
 is 'an extra argument is refused' "$rc" 64
 
 dx --no-such-option hello
-is 'an unknown option is refused' "$rc" 64
+has 'an unknown option is refused' "$rc $err" \
+  "^64 docextract: unknown option '--no-such-option'$"
+dx jobs --jsno
+has 'a mistyped option: the one that was probably meant' "$rc $err" \
+  "^64 docextract: unknown option '--jsno'; did you mean '--json'\?$"
+dx jobs --s
+has 'an ambiguous option is refused' "$rc $err" \
+  "^64 docextract: ambiguous option '--s'$"
+dx jobs --json=yes
+has 'an option without a value does not take one' "$rc $err" \
+  "^64 docextract: option '--json' takes no value$"
+dx jobs --state
+has 'an option with a value requires it' "$rc $err" \
+  "^64 docextract: option '--state' requires a value$"
+dx jobs -x
+has 'an unknown letter is refused' "$rc $err" "^64 docextract: unknown option '-x'$"
+dx jobs --state fialed
+has 'a mistyped state: the one that was probably meant' "$rc $err" \
+  "^64 docextract: unknown state 'fialed'; did you mean 'failed'\?$"
+dx submit --text-encoding Windows1252 "$dir/none"
+has 'a mistyped encoding: the one that was probably meant' "$rc $err" \
+  "^64 docextract: unknown encoding 'Windows1252'; did you mean 'Windows-1252'\?$"
 
 dx --help
 is '--help needs no command' "$rc" 0
 help=$out
+dx -h
+is '-h prints the same' "$rc $out" "0 $help"
+dx help
+is "so does 'help'" "$rc $out" "0 $help"
 is '--help fits on a screen' "$(fold -w 80 <<< "$help" | tail -n +25)" ''
 # The rows of CLI_VERBS, in their order.
 verbs=$(sed -n 's/^  X(\([a-z]*\),.*/\1/p' "$top/cli/cli.h")
@@ -55,6 +85,9 @@ has 'there are rows' "$verbs" '^hello$'
 for verb in $verbs; do
   dx "$verb" --help
   has "$verb --help prints its usage" "$rc $out" "^0 Usage: .* $verb"
+  page=$out
+  dx help "$verb"
+  is "help $verb prints the same" "$rc $out" "0 $page"
   is "$verb --help fits in its width" "$(grep -E '.{81}' <<< "$out")" ''
   is "$verb --help fits on a screen" \
     "$(fold -w 80 <<< "$out" | tail -n +25)" ''
@@ -761,7 +794,7 @@ refused 'a text in another encoding than selected' 65 \
   "line 1 is not valid in the encoding 'UTF-8'" --text-encoding utf-8 \
   "$dir/cp850.txt"
 refused 'an encoding that does not exist' 64 \
-  'unknown encoding; possible encodings: Auto UTF-8 ' --text-encoding EBCDIC \
+  "unknown encoding 'EBCDIC'; possible encodings:" --text-encoding EBCDIC \
   "$dir/cp850.txt"
 printf 'WBC \e45.40\e5\n' > "$dir/codes.txt"
 refused 'a text with printer commands' 65 'line 1 has a printer command' \

@@ -618,7 +618,7 @@ does_not_fit '--service selects jobs, and requires --all' \
   cancel chart-12 --service default
 does_not_fit "jobs in state 'extracted' have finished; there is nothing to retry" \
   retry --all --state extracted
-does_not_fit 'unknown state; possible states: .*' retry --all --state lost
+does_not_fit "unknown state 'lost'; possible states: .*" retry --all --state lost
 does_not_fit "'retry' does not accept --user" retry --all --user ann
 
 # --- cancel ----------------------------------------------------------------
@@ -902,7 +902,7 @@ is 'jobs --json: filtered, too, without the user' \
   "$(jq -r '.[].key' <<< "$out") $(grep -c '"ann"' <<< "$out")" "$printed 0"
 dx jobs --state done
 has 'jobs --state: an unknown state is a usage error that lists all' "$rc $err" \
-  '^64 docextract: unknown state; possible states: undecided stored .* expired$'
+  "^64 docextract: unknown state '.*'; possible states: undecided stored .* expired\$"
 
 touch -d '2 days ago' "$spool"/{jobs,finished}/*/job.json
 is 'jobs: what was finished more than a day ago is left out' "$(listed)" \

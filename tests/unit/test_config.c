@@ -120,8 +120,11 @@ static const struct {
     {OPEN URL KEY "\n# end\n", 5, "is not closed; add </Service>"},
     {GOOD GOOD, 5, "<Service default> appears twice"},
     /* directives and their places */
-    {"Spooldirr /x\n" GOOD, 1, "unknown directive; possible here: SpoolDir, "},
-    {OPEN URL "Aprate 5\n", 3, "unknown directive; possible here: "},
+    {"Spooldirr /x\n" GOOD, 1,
+     "unknown directive 'Spooldirr'; did you mean 'SpoolDir'?"},
+    {OPEN URL "Aprate 5\n", 3,
+     "unknown directive 'Aprate'; did you mean 'APIRate'?"},
+    {OPEN URL "Password 5\n", 3, "unknown directive; possible here: "},
     {X64 X64 " 1\n" GOOD, 1, "unknown directive; possible here: Spool"},
     {URL, 1, "BaseURL belongs in a <Service NAME> section"},
     {GOOD "APIRate 5\n", 5, "APIRate belongs in a <Service"},
@@ -267,7 +270,8 @@ static const struct {
     {"Include /etc/x.conf\n" GOOD, 1, "unknown directive; possible here"},
     {"<Include /etc/x.conf>\n" GOOD, 1, "unknown section; use <Serv"},
     {OPEN "Timeout 5s\n", 2, "possible here: ResultsDir, BaseURL, Token"},
-    {OPEN "TokenKeyID2 5\n", 2, "unknown directive; possible here: "},
+    {OPEN "TokenKeyID2 5\n", 2,
+     "unknown directive 'TokenKeyID2'; did you mean 'TokenKeyID'?"},
     /* written by editors or on other systems */
     {"\xEF\xBB\xBF" GOOD, 1, "byte order mark; remove it"},
     {"\xFF\xFE<", 1, "this is not UTF-8; save the file as UTF-8"},
