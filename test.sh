@@ -5,8 +5,8 @@
 # with "N passed, N failed". Apart from packages nothing outside a temporary
 # directory is changed.
 #
-#   ./test.sh            everything but what takes minutes
-#   ./test.sh --long     that, too; with CI=true nothing may be left out, and the
+#   ./test.sh            a part of every area, in about eight minutes
+#   ./test.sh --long     everything; with CI=true nothing may be left out, and the
 #                        programs that people print from are installed for it
 #   ./test.sh --nightly  only tests/nightly, whose result also depends on
 #                        registries and servers that are not ours to repair
@@ -106,6 +106,12 @@ scripts()
 with_programs='tests/(it/(office|programs|web|desktop)|filter/corpus)\.sh'
 in_ci() { [ -n "${CI-}" ] && [ -n "$long" ]; }
 
+# These run with --long only: each uses the processor for long, and what it shows
+# depends on our code more than on the distribution.
+slow='it/(again|auto|consumers|interrupted|many|on_result|orphans|patience|reruns)
+it/(rows|silence|stages|tokens|unknown|wanted) cli/(jobs|status)_test sim/sim_test
+hostile/(client|documents|secrets|service|thirty)'
+
 # tests/long runs all of their cases.
 with_all_cases='tests/crash/(faults|power|walk)\.sh'
 
@@ -119,7 +125,9 @@ quick_tasks()
     printf 'build tests/build/%s.sh\n' distcheck hardening install
     tests_in tests/*/*.sh | grep -vE "^tests/(bench|build|fuzz|helper|long|nightly)/" |
       if in_ci; then grep -vE "$with_programs"; else cat; fi |
-      if [ -n "$long" ]; then grep -vE "$with_all_cases"; else cat; fi |
+      if [ -n "$long" ]; then grep -vE "$with_all_cases"; else
+        grep -vE "^tests/($(xargs <<< "$slow" | tr ' ' '|'))\.sh$"
+      fi |
       sed 's/^/build /'
   } | scripts
 }
