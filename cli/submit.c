@@ -353,13 +353,14 @@ static void attend_print_note(struct attend *a, const struct dx_note *note,
         (percent < 100 && percent < a->percent + PROGRESS_STEP))
       return;
     a->percent = percent;
-    printf("Uploading: %d%%\n", percent);
+    fprintf(stderr, "Uploading: %d%%\n", percent);
   } else if (note->kind != DX_NOTE_WAITING || !is_here) {
     dx_wait_sentence(note->code, is_here, sentence);
     if (strcmp(sentence, a->sentence) == 0)
       return;
     memcpy(a->sentence, sentence, sizeof(sentence));
-    printf("%s%s%s\n", sentence, note->text[0] != '\0' ? ": " : "", note->text);
+    fprintf(stderr, "%s%s%s\n", sentence, note->text[0] != '\0' ? ": " : "",
+            note->text);
   }
 }
 
@@ -502,8 +503,8 @@ enum dx_code verb_submit(struct cli *cli, struct dx_err *err)
   if (s.is_stored) {
     if (code != DX_OK) /* not durable yet */
       fprintf(stderr, "docextract: %s\n", err->text);
-    printf("Stored %zu document%s as job %s\n", s.job->document_count,
-           s.job->document_count == 1 ? "" : "s", s.job->key);
+    fprintf(stderr, "Stored %zu document%s as job %s\n", s.job->document_count,
+            s.job->document_count == 1 ? "" : "s", s.job->key);
     code = attend_job(cli, s.job, err);
   } else {
     dx_spool_discard(&cli->spool, &s.job);

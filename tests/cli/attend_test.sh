@@ -50,25 +50,26 @@ $(note up)
 > end OK success"
 dx submit "$dir/a.pdf"
 end_play
-key=$(sed -n 's/^Stored 1 document as job //p' <<< "$out")
+key=$(sed -n 's/^Stored 1 document as job //p' <<< "$err")
 receipt=$(ls "$spool/received")
 is 'submit: what was stored is attended, and answers' "$(cat "$dir/played")" \
   "attend ${receipt/./ }
 yes 7"
 is 'submit: the receipt is that of the job' "${receipt%.*}" "$key"
-is 'submit: lines of progress' "$(sed 1d <<< "$out")" \
+is 'submit: lines of progress' "$(sed 1d <<< "$err")" \
   'Uploading: 50%
 Uploading: 100%
 The chart is with the service; waiting for its result
 The chart is with the service; the service does not respond, trying again: cannot connect
 The chart is on this computer'
-is 'submit: it ends with the job' "$rc $err" '0 '
+is 'submit: it ends with the job, without a result' "$rc $out" '0 '
 
 new_spool
 play '? attend\n> end E_REFUSED the service rejected it'
 dx submit "$dir/a.pdf"
 end_play
-has 'submit: what failed has its status, and a way on' "$rc $err" \
+has 'submit: what failed has its status, and a way on' \
+  "$rc $(tail -n 1 <<< "$err")" \
   '^65 .*docextract: the service rejected it; retry with: docextract retry [0-9a-f]{32}$'
 
 new_spool
@@ -77,18 +78,21 @@ $(note admin E_CONFIG 1 0 0 0 'no such service (404); check BaseURL')
 hold"
 dx submit "$dir/a.pdf"
 end_play
-has 'submit: does not wait for an administrator' "$rc $err" \
+has 'submit: does not wait for an administrator' \
+  "$rc $(tail -n 1 <<< "$err")" \
   '^78 .*404.*; check BaseURL; docextractd continues job '
 new_spool
 play "? attend\n$(note admin E_KEY 1 0 0 0 'no key')\nhold"
 dx submit "$dir/a.pdf"
 end_play
-has 'submit: the status is that of what has to be done' "$rc $err" '^77 .*no key'
+has 'submit: the status is that of what has to be done' \
+  "$rc $(tail -n 1 <<< "$err")" '^77 .*no key'
 new_spool
 play "? attend\n$(note overdue)\nhold"
 dx submit "$dir/a.pdf"
 end_play
-has 'submit: nor longer than ProcessingLimit' "$rc $err" \
+has 'submit: nor longer than ProcessingLimit' \
+  "$rc $(tail -n 1 <<< "$err")" \
   '^75 .*longer than ProcessingLimit; docextractd continues'
 
 new_spool
@@ -109,7 +113,7 @@ is 'submit: also if that happens again and again' \
 
 new_spool
 play "? attend\n$(note waiting OK 0)\nhold"
-: > "$dir/out"
+: > "$dir/out"; : > "$dir/err"
 env --default-signal=INT "$program" -c "$conf" submit "$dir/a.pdf" \
   > "$dir/out" 2> "$dir/err" &
 pid=$!
@@ -117,7 +121,7 @@ until_true says '; waiting'
 kill -INT "$pid"
 reap
 end_play
-has 'submit: a signal ends it, not the job' "$rc $(cat "$dir/err")" \
+has 'submit: a signal ends it, not the job' "$rc $(tail -n 1 "$dir/err")" \
   '^75 .*stopped; docextractd continues .*: docextract cancel [0-9a-f]{32}$'
 is 'submit: the job stays' "$(ls "$spool/received" | wc -l)" 1
 
@@ -125,7 +129,8 @@ new_spool
 play 'greet docextractd 999 9.0'
 dx submit "$dir/a.pdf"
 end_play
-has 'submit: another version is no reason to lose anything' "$rc $err" \
+has 'submit: another version is no reason to lose anything' \
+  "$rc $(tail -n 1 <<< "$err")" \
   '^75 docextract: job [0-9a-f]{32} is stored, and waits: '
 is 'submit: nothing is lost' "$(ls "$spool/received" | wc -l)" 1
 

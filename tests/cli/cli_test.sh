@@ -640,10 +640,9 @@ configure
 : > "$dir/log"
 dx submit "$dir/a.pdf"
 is 'submit: a PDF is extracted' "$rc" 0
-is 'submit: stderr is empty' "$err" ''
-has 'submit: progress is printed' "$out" '^Uploading: 100%'
-result=$(tail -n 1 <<< "$out")
-is 'submit: the last line is the path of the result' \
+has 'submit: progress is printed on standard error' "$err" '^Uploading: 100%'
+result=$out
+is 'submit: standard output is the path of the result' \
   "$(jq -r '.results.medical_data[].patient_last_name' "$result")" Ahrens
 is 'submit: with a manifest beside it' \
   "$(jq -r '"\(.outcome) \(.job.title) \(.files[0].name)"' \
@@ -667,12 +666,12 @@ start_sim --source-time 200
 configure
 faults 'put 2 status 500\nput 4 status 500\n'
 dx submit "$dir/a.pdf" "$dir/b.pdf" "$dir/c.jpg"
-percents=$(sed -n 's/^Uploading: \(.*\)%$/\1/p' <<< "$out")
+percents=$(sed -n 's/^Uploading: \(.*\)%$/\1/p' <<< "$err")
 is 'submit: an upload that is repeated does not jump back' \
   "$rc $(tail -n 1 <<< "$percents") $percents" \
   "0 100 $(sort -nu <<< "$percents")"
 is 'submit: it waits after the uploads' \
-  "$(grep -n '; waiting\|^Uploading' <<< "$out" | grep -A 9 '; waiting' |
+  "$(grep -n '; waiting\|^Uploading' <<< "$err" | grep -A 9 '; waiting' |
     grep -c Uploading)" 0
 start_sim
 configure
@@ -1025,13 +1024,13 @@ is 'submit, an unknown certificate authority: its status' "$rc" 78
 stopped() # TEXT SIGNAL PATTERN
 {
   local key
-  : > "$dir/out" # the background shell may not have opened it yet
+  : > "$dir/err" # the background shell may not have opened it yet
   start_docextractd
   env --default-signal=INT "$program" -c "$conf" submit "$dir/a.pdf" \
     > "$dir/out" 2> "$dir/err" &
   pid=$!
   until_true says "$3"
-  has "submit, $1: is waiting" "$(cat "$dir/out")" "$3"
+  has "submit, $1: is waiting" "$(cat "$dir/err")" "$3"
   kill "-$2" "$pid"
   wait "$pid"
   is "submit, $1: its status" "$?" 75

@@ -86,7 +86,7 @@ end_terminal()
 }
 
 # True once the background process $pid has printed PATTERN, or is gone.
-says() { grep -q -e "$1" "$dir/out" || is_gone "$pid"; } # PATTERN
+says() { grep -q -e "$1" "$dir/out" "$dir/err" || is_gone "$pid"; } # PATTERN
 
 # --- docextractd -------------------------------------------------------------
 

@@ -16,13 +16,13 @@ begin_submit() # PATTERN FILE...
   local pattern=$1
   shift
   start_docextractd
-  : > "$dir/out" # the background shell may not have opened it yet
+  : > "$dir/err" # the background shell may not have opened it yet
   env --default-signal=INT "$program" -c "$conf" submit "$@" \
     > "$dir/out" 2> "$dir/err" &
   pid=$!
   until_true says "$pattern"
   has "submit prints '$pattern'" "$(cat "$dir/out" "$dir/err")" "$pattern"
-  key=$(sed -n 's/^Stored .* as job //p' "$dir/out")
+  key=$(sed -n 's/^Stored .* as job //p' "$dir/err")
 }
 
 end_submit() # SIGNAL: sets rc
@@ -53,7 +53,7 @@ submit_failed() # FILE...
   faults 'create * status 422\n'
   dx submit "$@"
   faults ''
-  key=$(sed -n 's/^Stored .* as job //p' "$dir/out")
+  key=$(sed -n 's/^Stored .* as job //p' "$dir/err")
 }
 
 # The job may be on its way to finished/.
@@ -327,7 +327,7 @@ for signal in KILL TERM; do
     start_docextractd
     reap
     is "SIG$signal to docextractd, ${step#*:}: submit follows the next one" \
-      "$rc $(cat "$dir/err")" '0 '
+      "$rc $(grep ^docextract "$dir/err")" '0 '
     is_extracted "SIG$signal to docextractd, ${step#*:}" '1 1'
   done
 done
@@ -412,8 +412,8 @@ fresh
 faults 'create * status 404\n'
 dx submit "$dir/a.pdf"
 key=$(jobs)
-has 'submit, another server: its status, and what happens next' "$rc $err" \
-  '^78 .*404.*docextractd continues job '
+has 'submit, another server: its status, and what happens next' \
+  "$rc $(tail -n 1 <<< "$err")" '^78 .*404.*docextractd continues job '
 until_true has_message 404
 dx jobs
 has 'jobs: the reason is shown' "$out" "stored .*404"

@@ -10,7 +10,7 @@
 submitted() # FILE...: sets key, and files to the paths of the results
 {
   dx submit "$@"
-  key=$(sed -n 's/^Stored .* as job //p' "$dir/out")
+  key=$(sed -n 's/^Stored .* as job //p' "$dir/err")
   mapfile -t files < <(grep '^/' "$dir/out")
 }
 

@@ -52,7 +52,7 @@ server() { pgrep -P "$driver"; } # the process that serves the socket
 job_of() # USER FILE
 {
   dx submit "$2"
-  key=$(sed -n 's/^Stored .* as job //p' "$dir/out")
+  key=$(sed -n 's/^Stored .* as job //p' "$dir/err")
   result=$(sed -n "s|^$results/\(.*\.json\)$|\1|p" "$dir/out")
   edit "$key" ".user = \"$1\""
 }

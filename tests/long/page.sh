@@ -34,7 +34,7 @@ mkdir "$dir/browser"
 # --- the sample chart --------------------------------------------------------
 
 dx submit "$top/doc/sample-chart.pdf"
-key=$(sed -n 's/^Stored .* as job //p' "$dir/out")
+key=$(sed -n 's/^Stored .* as job //p' "$dir/err")
 dx show --html "$key"
 cp "$dir/out" "$dir/chart.html"
 dom_of "$dir/chart.html" > "$dir/dom"
