@@ -79,16 +79,16 @@ tests_in() # GLOB...: scripts that are tests by themselves
 
 # The longest first, so that none of them runs alone at the end; those that use
 # the processor alternate with those that mostly wait.
-longest='build/distcheck long/power long/packages long/release long/faults
-long/systemd long/walk long/kills long/model it/stages it/sigterm
-hostile/documents filter/whole_test it/accepted it/pages it/mixed it/patience
-crash/faults cli/jobs_test it/unknown it/orphans crash/walk it/rows crash/power
-hostile/thirty it/auto it/types it/silence it/many nightly/corpus nightly/fhir
-cli/cli_test long/hostile it/again cli/status_test it/shared it/interrupted
-it/stopped it/wanted it/on_result it/tokens filter/tiff_test it/consumers
-it/log hostile/service it/text it/notify it/reruns hostile/client
-hostile/secrets sim/sim_test filter/check_test it/prefilter it/admin
-build/install it/restored it/outage'
+longest='build/distcheck long/valgrind long/power long/packages long/release
+long/faults long/systemd long/large long/cases long/walk long/kills long/model
+it/stages it/sigterm hostile/documents filter/whole_test it/accepted it/pages
+it/mixed it/patience crash/faults cli/jobs_test it/unknown it/orphans
+crash/walk it/rows crash/power hostile/thirty it/auto it/types it/silence
+it/many nightly/corpus nightly/fhir cli/cli_test long/hostile it/again
+cli/status_test it/shared it/interrupted it/stopped it/wanted it/on_result
+it/tokens filter/tiff_test it/consumers it/log hostile/service it/text
+it/notify it/reruns hostile/client hostile/secrets sim/sim_test
+filter/check_test it/prefilter it/admin build/install it/restored it/outage'
 
 # Reads lines of "BUILD FILE" and prints the tasks in this order.
 scripts()
@@ -132,9 +132,9 @@ quick_tasks()
   } | scripts
 }
 
-# Four at once: thousand and rate measure time, and hardly use the processor.
-# The others use one or two, and get what is left.
-calm='thousand valgrind tidy cases rate large documents'
+# thousand and rate measure time, and hardly use the processor: beside them, only
+# as much runs as uses the rest, with a low priority.
+calm='thousand rate tidy documents'
 calm_tasks()
 {
   local name
