@@ -19,7 +19,7 @@ static void of_mistyped_words(void **state)
       {"jots", "jobs"},
       {"SHOW", "show"},
       {"languaeg", "Language"},
-      {"lanuage", "Language"},
+      {"lanxuage", "Language"},
       {"lnguag", "Language"},
       {"cancxl", "cancel"},
       {"conf", "config"},
