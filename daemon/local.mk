@@ -6,6 +6,7 @@ libdxd_a_SOURCES = daemon/cupsd.c daemon/cupsd.h \
 	daemon/service/breaker.c daemon/service/breaker.h \
 	daemon/service/api.h daemon/service/http.c daemon/service/http.h \
 	daemon/service/jwt.c daemon/service/jwt.h \
+	daemon/service/key_format.c daemon/service/key_format.h \
 	daemon/service/schedule.c daemon/service/schedule.h \
 	daemon/service/rate_limit.c \
 	daemon/service/rate_limit.h \

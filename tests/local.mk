@@ -80,6 +80,7 @@ unit_programs = \
 	tests/unit/test_hello \
 	tests/unit/test_http \
 	tests/unit/test_journal \
+	tests/unit/test_key_format \
 	tests/unit/test_language \
 	tests/unit/test_jpeg \
 	tests/unit/test_json \

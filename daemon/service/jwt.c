@@ -16,6 +16,7 @@
 #include "lib/base/clock.h"
 #include "lib/base/digest.h"
 #include "lib/base/json.h"
+#include "daemon/service/key_format.h"
 
 #define DX_TOKEN_IAT_BACK_S 60 /* clocks differ */
 
@@ -135,8 +136,10 @@ static enum dx_code read_key(const struct dx_service *service,
   BIO *bio;
 
   if (is_kind(alg, "HS")) {
-    if (len > 0 && bytes[len - 1] == '\n')
-      len--; /* added by editors */
+    why = dx_secret_misformat(bytes, len);
+    if (why != NULL)
+      return unfit(service, why, err);
+    len = dx_secret_len(bytes, len);
     if (len < (size_t)atoi(alg + 2) / 8)
       return unfit(service,
                    "it is too short; HS256 needs 32 bytes, HS384 48, HS512 64",
@@ -151,7 +154,7 @@ static enum dx_code read_key(const struct dx_service *service,
   *ret_key = PEM_read_bio_PrivateKey(bio, NULL, NULL, password);
   BIO_free(bio);
   why = *ret_key != NULL ? misfit(*ret_key, alg)
-                         : "it contains no unencrypted PEM private key";
+                         : dx_private_key_misformat(bytes, len);
   return why == NULL ? DX_OK : unfit(service, why, err);
 }
 

@@ -61,8 +61,8 @@ extern const char *const dx_algorithm_names[DX_ALG_COUNT];
 /* clang-format off */
 #define DX_TOKEN_SOURCES(X)                                                  \
   X(DX_TOKEN_KEY, "key", TokenKeyFile, token_key_file, KEY_PATH, "path",     \
-    "The key that signs tokens: a secret for HS algorithms, a private key "  \
-    "in PEM format for the others.",                                         \
+    "The key that signs tokens: for HS algorithms, the bytes of the secret, " \
+    "not its base64; for the others, a private key in PEM format.",          \
     0, "check TokenAlgorithm, TokenKeyFile, TokenKeyID, and TokenClaim",     \
     token_read_key)                                                          \
   X(DX_TOKEN_FILE, "file", TokenFile, token_file, KEY_PATH, "path",          \

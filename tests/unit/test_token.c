@@ -524,6 +524,18 @@ static void final_newline_is_not_part_of_the_secret(void **state)
   assert_int_equal(token_of(&service, text, sizeof(text), &err), DX_OK);
 }
 
+/* tests/unit/test_key_format.c has the other formats. */
+static void only_the_secret_itself_is_accepted(void **state)
+{
+  struct dx_service service = key_service(DX_ALG_HS256);
+  EVP_PKEY *key = new_key("P-256");
+
+  (void)state;
+  save_key(key);
+  EVP_PKEY_free(key);
+  check_no_token(&service, "does not match HS256: it is a PEM file");
+}
+
 static void only_private_keys_are_accepted(void **state)
 {
   static const char no_key[] = "it contains no unencrypted PEM private key";
@@ -540,14 +552,14 @@ static void only_private_keys_are_accepted(void **state)
   out = fopen(key_path, "we");
   assert_int_equal(PEM_write_PUBKEY(out, key), 1);
   assert_int_equal(fclose(out), 0);
-  check_no_token(&service, no_key);
+  check_no_token(&service, "does not match ES256: it is a public key");
   out = fopen(key_path, "we");
   assert_int_equal(PEM_write_PrivateKey(out, key, EVP_aes_128_cbc(),
                                         (const unsigned char *)"SECRET", 6,
                                         NULL, NULL),
                    1);
   assert_int_equal(fclose(out), 0);
-  check_no_token(&service, no_key);
+  check_no_token(&service, "does not match ES256: it is encrypted; to convert");
   EVP_PKEY_free(key);
 }
 
@@ -989,6 +1001,7 @@ int main(void)
       TEST(key_of_another_kind_is_rejected),
       TEST(secrets_must_be_as_long_as_the_hash),
       TEST(final_newline_is_not_part_of_the_secret),
+      TEST(only_the_secret_itself_is_accepted),
       TEST(only_private_keys_are_accepted),
       TEST(message_about_a_missing_key_names_the_file),
       TEST(no_token_is_made_with_a_secret_that_others_may_read),
