@@ -13,10 +13,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "lib/base/json.h"
 #include "lib/base/language.h"
 #include "lib/base/utf8.h"
+
+#define RESULT_ADVICE \
+  "Extracted automatically; compare the values with the chart"
 
 #define DX_SHOW_MAX_BYTES 8388608 /* of a result shown as a table */
 
@@ -65,6 +69,7 @@ enum dx_code result_parse(const struct dx_buf *content, struct cJSON **ret_root,
 
 /* The fields of a patient, in the usual order. */
 #define PATIENT_FIELDS 4
+#define DATE_OF_BIRTH 3
 static const char *const patient_fields[PATIENT_FIELDS + 1] = {
     "patient_first_name", "patient_last_name", "patient_mrn", "patient_dob"};
 
@@ -126,6 +131,29 @@ static const char *result_text_of(const struct cJSON *json)
                                  : dx_label("(see --json)");
 }
 
+#define DATE_BYTES 48
+
+/* A date of birth is month/day/year, without zero padding; in most countries,
+ * people read it in another order. Returns its ISO form with the text, or only
+ * the text if it is no such date. */
+static const char *result_date(const char *text, char date[DATE_BYTES])
+{
+  struct tm tm = {0}, valid;
+  char back[DATE_BYTES];
+
+  if (strptime(text, "%m/%d/%Y", &tm) == NULL || tm.tm_year < 1000 - 1900)
+    return text;
+  (void)snprintf(back, sizeof(back), "%d/%d/%d", tm.tm_mon + 1, tm.tm_mday,
+                 tm.tm_year + 1900);
+  valid = tm;
+  (void)timegm(&valid);
+  if (strcmp(text, back) != 0 || valid.tm_mday != tm.tm_mday)
+    return text;
+  (void)snprintf(date, DATE_BYTES, "%04d-%02d-%02d (%s)", tm.tm_year + 1900,
+                 tm.tm_mon + 1, tm.tm_mday, text);
+  return date;
+}
+
 /* An object with a value is a measurement; anything else is a value itself. */
 static struct result_row result_make_row(const struct cJSON *member)
 {
@@ -174,6 +202,7 @@ static void table_row(const struct result_row *row, const size_t width[COLUMNS])
 static void table_patient(const struct cJSON *document)
 {
   static const char *const before[] = {" ", " ", ", MRN ", ", born "};
+  char date[DATE_BYTES];
   size_t i;
 
   (void)fputs(dx_label("Patient:"), stdout);
@@ -183,7 +212,9 @@ static void table_patient(const struct cJSON *document)
     if (field == NULL)
       continue;
     (void)fputs(dx_label(before[i]), stdout);
-    cli_print_plain(result_text_of(field));
+    cli_print_plain(i == DATE_OF_BIRTH
+                        ? result_date(result_text_of(field), date)
+                        : result_text_of(field));
   }
   printf("\n");
 }
@@ -239,6 +270,7 @@ void result_print_table(const struct cJSON *results)
     table_patient(document);
     table_rows(document);
   }
+  printf("\n%s\n", dx_label(RESULT_ADVICE));
 }
 
 /* ---- as a page ---- */
@@ -420,6 +452,7 @@ static void page_patient(const struct cJSON *document)
 {
   static const char *const labels[PATIENT_FIELDS] = {"First name", "Last name",
                                                      "MRN", "Born"};
+  char date[DATE_BYTES];
   size_t i;
 
   printf("<dl>");
@@ -429,7 +462,11 @@ static void page_patient(const struct cJSON *document)
     if (field == NULL)
       continue;
     printf("<div><dt>%s</dt><dd>", dx_label(labels[i]));
-    page_print_value("", field, "</dd></div>");
+    if (i == DATE_OF_BIRTH && dx_json_string(field) != NULL)
+      page_print_apart("", result_date(dx_json_string(field), date),
+                       "</dd></div>");
+    else
+      page_print_value("", field, "</dd></div>");
   }
   printf("</dl>\n");
 }
@@ -448,6 +485,8 @@ void result_print_page(const struct cJSON *results)
   page_print_members(results, known);
   if (result_is_empty(results))
     printf("<p>%s</p>\n", dx_label("Nothing was found in it"));
+  else
+    printf("<p>%s</p>\n", dx_label(RESULT_ADVICE));
   for (; document != NULL; document = dx_json_next(document)) {
     printf("<h3>%s ", dx_label("Document"));
     page_print_apart("", dx_json_name(document), "</h3>\n");

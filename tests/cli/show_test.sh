@@ -25,13 +25,16 @@ submitted "$dir/values.pdf"
 dx show "${key:0:8}"
 is 'show: a job is shown' "$rc $err" '0 '
 has 'show: the patient is shown' "$out" \
-  '^Patient: Ann Ahrens, MRN 17, born 3/7/1984$'
+  '^Patient: Ann Ahrens, MRN 17, born 1984-03-07 \(3/7/1984\)$'
 has 'show: the case is named' "$out" '^Case '
 is 'show: the columns are named' "$(row FIELD)" 'FIELD VALUE UNIT MIN MAX'
 is 'show: a measurement has its unit and range' "$(row wbc_count)" \
   'wbc_count 7.10 10^3/uL 4.50 11.0'
 has 'show: a value out of range is marked' "$(row hemoglobin)" \
   '^hemoglobin 17.20 g/dL .* high$'
+is 'show: the last line says what to do with the values' \
+  "$(tail -n 1 <<< "$out")" \
+  'Extracted automatically; compare the values with the chart'
 "$program" -c "$conf" show --json "$key" > "$dir/shown"
 is 'show --json: prints the result unchanged' \
   "$? $(cmp "$dir/shown" "${files[0]}" && echo same)" '0 same'
@@ -40,6 +43,24 @@ hasnt 'show: no color in a pipe' "$out" $'\033'
 on_terminal show "$key"
 end_terminal
 has 'show: a mark has color on a terminal' "$rc $out" $'\033\\[31mhigh'
+
+# --- show: dates of birth ------------------------------------------------------
+
+born() # TEXT: as shown in the table, and on the page
+{
+  echo "{\"results\":{\"status\":\"complete\",\"id\":\"c1\",\"medical_data\":\
+{\"d1\":{\"patient_dob\":\"$1\"}}}}" > "$dir/born.json"
+  dx show "$dir/born.json"
+  sed -n 's/^Patient:, born //p' <<< "$out"
+  dx show --html "$dir/born.json"
+  grep -oE '<dd><bdi>[^<]*' <<< "$out" | cut -d '>' -f 3
+}
+for row in '4/9/1967=1967-04-09 (4/9/1967)' '12/31/2025=2025-12-31 (12/31/2025)' \
+  '2/29/2024=2024-02-29 (2/29/2024)' 2/29/2023 13/1/1967 4/31/1967 04/09/1967 \
+  4/9/67 4/9/967 ' 4/9/1967' 4/9/1967x 1967-04-09 9.4.1967 0/1/1967; do
+  is "show: the date of birth '${row%%=*}'" "$(born "${row%%=*}")" \
+    "${row#*=}"$'\n'"${row#*=}"
+done
 
 # --- show: in the language of the user ----------------------------------------
 
@@ -253,12 +274,12 @@ printf '%s' '{"results":{"id":"c","case_name":"n","medical_data":{"d":{
 dx show "$dir/small.json" "$dir/small.json"
 is 'show: an empty line separates two results' \
   "$(grep -cx '' <<< "$out") $(grep -B 1 '^Case' <<< "$out" | xargs)" \
-  '3 Case c: n -- Case c: n'
+  '5 Case c: n -- Case c: n'
 dx show --html "$dir/small.json"
 is 'show --html: headings, the patient, and a table' \
   "$(page | sed 's/.*<main>//' | structure | sed 's/ *<\/*bdi> */ /g' | xargs)" \
-  '<h1> </h1> <section> <h2> <small> </small> </h2> <h3> </h3> '\
-'<dl> <div> <dt> </dt> <dd> </dd> </div> </dl> '\
+  '<h1> </h1> <section> <h2> <small> </small> </h2> <p> </p> '\
+'<h3> </h3> <dl> <div> <dt> </dt> <dd> </dd> </div> </dl> '\
 '<table> <thead> <tr> <th> </th> <th> </th> <th> </th> <th> </th> <th> </th> '\
 '<th> </th> <th> </th> </tr> </thead> <tbody> '\
 '<tr> <th> </th> <td> </td> <td> </td> <td> </td> '\
