@@ -19,10 +19,12 @@ export DISTCHECK_CONFIGURE_FLAGS="--enable-sanitizers CFLAGS='-g1 -O1' \
 CXXFLAGS='-g1 -O1'"
 export XZ_OPT=-1 DX_KEEP_LOGS=$dir/logs
 
+# Twice as many jobs as processors: other scripts run beside it, and it would end
+# long after them.
 distcheck()
 {
   flock . bash -c '[ -x configure ] || autoreconf -fi' &&
-    cd "$dir" && "$top/configure" && make -j"$(nproc)" distcheck
+    cd "$dir" && "$top/configure" && make -j"$((2 * $(nproc)))" distcheck
 }
 
 if output=$(distcheck 2>&1); then
