@@ -15,7 +15,7 @@ dist_examples_SCRIPTS = doc/examples/consume.py doc/examples/consume.sh \
 dist_examples_DATA = doc/examples/docextract.rules.yml
 EXTRA_DIST += doc/docextract.conf.5.in doc/administration.md doc/architecture.md \
 	doc/cups.md doc/cups3.md doc/network.md doc/policy.md \
-	doc/security.md \
+	doc/security.md doc/staff.md \
 	doc/service-interface.md tests/doc/man.sh \
 	doc/images/add-printer.png doc/images/finished.png doc/images/held.png \
 	doc/images/notify.png doc/images/options.png doc/images/show.png

@@ -109,6 +109,24 @@ untranslated_reasons()
       echo "$text"
   done
 }
+# The messages that doc/staff.md explains; "1" stands for a number.
+unknown_to_staff() # HEADING CATALOG ENTRY
+{
+  local texts message
+  texts=$(sed -n "s/^$3 \"\(.*\)\"$/\1/p" "$2")
+  sed -n "/^## $1\$/,/^## /p" doc/staff.md | grep -oE '\*\*[^*]+\*\*' |
+    tr -d '*' | while read -r message; do
+    grep -qiF -e "${message/1/%s}" <<< "${texts//$'\u00a0'/ }" || echo "$message"
+  done
+}
+is 'doc/staff.md: English messages are those of users' \
+  "$(unknown_to_staff English po/de.po msgid)" ''
+for row in Deutsch=de Español=es Français=fr 日本語=ja; do
+  is "doc/staff.md: ${row%=*} messages are those of users" \
+    "$(unknown_to_staff "${row%=*}" "po/${row#*=}.po" msgstr)" ''
+  check "doc/staff.md: ${row%=*} has messages" \
+    grep -q "^## ${row%=*}$" doc/staff.md
+done
 # Rows that begin with a part, before rows that do not; the first four join
 # sentences.
 early_parts()
