@@ -51,7 +51,7 @@ fi
 # words.txt has the terms and deliberate mistakes that only look like misspellings.
 none 'all words are spelled correctly' \
   "$(find $directories ppd debian .ci ./*.md ./*.sh configure.ac Makefile.am \
-    -type f -not -name '*.po' -not -name staff.md -not -path '*/corpus/*' \
+    -type f -not -name '*.po' -not -path doc/staff.md -not -path '*/corpus/*' \
     -not -path '*/formats/*' \
     -exec codespell -q 3 -I tests/checks/words.txt {} + 2>&1)"
 
