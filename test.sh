@@ -8,7 +8,7 @@
 #   ./test.sh            a part of every area, in about eight minutes
 #   ./test.sh --long     everything; with CI=true nothing may be left out, and the
 #                        programs that people print from are installed for it
-#   ./test.sh --nightly  only tests/nightly, whose result also depends on
+#   ./test.sh --nightly  only tests/nightly: hours, and what also depends on
 #                        registries and servers that are not ours to repair
 #
 # A script that has failed is run once more, alone, at the end. If it passes then,
@@ -64,6 +64,7 @@ copy_tree() # TO
 }
 
 limit_s=1800 # of a script: what hangs is named before .ci/run's 90 minutes end
+[ -z "$nightly" ] || limit_s=7200
 script() # BUILD FILE: the line of a task
 {
   local name=$2
@@ -79,12 +80,12 @@ tests_in() # GLOB...: scripts that are tests by themselves
 
 # The longest first, so that none of them runs alone at the end; those that use
 # the processor alternate with those that mostly wait.
-longest='build/distcheck long/valgrind long/power long/packages long/release
-long/faults long/systemd long/large long/cases long/walk long/kills long/model
-it/stages it/sigterm hostile/documents filter/whole_test it/accepted it/pages
-it/mixed it/patience crash/faults cli/jobs_test it/unknown it/orphans
-crash/walk it/rows crash/power hostile/thirty it/auto it/types it/silence
-it/many nightly/corpus nightly/fhir cli/cli_test long/hostile it/again
+longest='build/distcheck long/packages long/systemd long/large long/cases
+long/kills long/model it/stages it/sigterm hostile/documents filter/whole_test
+it/accepted it/pages it/mixed it/patience crash/faults cli/jobs_test it/unknown
+it/orphans crash/walk it/rows crash/power hostile/thirty it/auto it/types
+it/silence it/many nightly/faults nightly/power nightly/walk nightly/valgrind
+nightly/release nightly/corpus nightly/fhir cli/cli_test long/hostile it/again
 cli/status_test it/shared it/interrupted it/stopped it/wanted it/on_result
 it/tokens filter/tiff_test it/consumers it/log hostile/service it/text
 it/notify it/reruns hostile/client hostile/secrets sim/sim_test
@@ -108,12 +109,10 @@ in_ci() { [ -n "${CI-}" ] && [ -n "$long" ]; }
 
 # These run with --long only: each uses the processor for long, and what it shows
 # depends on our code more than on the distribution.
-slow='it/(again|auto|consumers|interrupted|many|on_result|orphans|patience|reruns)
-it/(rows|silence|stages|tokens|unknown|wanted) cli/(jobs|status)_test sim/sim_test
-hostile/(client|documents|secrets|service|thirty)'
-
-# tests/long runs all of their cases.
-with_all_cases='tests/crash/(faults|power|walk)\.sh'
+slow='cli/(jobs|status)_test crash/(faults|power|walk) sim/sim_test
+hostile/(client|documents|secrets|service|thirty)
+it/(again|auto|consumers|interrupted|many|on_result|orphans|patience|reruns)
+it/(rows|silence|stages|tokens|unknown|wanted)'
 
 # These run again with sanitizers.
 with_sanitizers='it/interrupted it/sigterm it/accepted it/types it/many it/tls
@@ -125,7 +124,7 @@ quick_tasks()
     printf 'build tests/build/%s.sh\n' distcheck hardening install
     tests_in tests/*/*.sh | grep -vE "^tests/(bench|build|fuzz|helper|long|nightly)/" |
       if in_ci; then grep -vE "$with_programs"; else cat; fi |
-      if [ -n "$long" ]; then grep -vE "$with_all_cases"; else
+      if [ -n "$long" ]; then cat; else
         grep -vE "^tests/($(xargs <<< "$slow" | tr ' ' '|'))\.sh$"
       fi |
       sed 's/^/build /'

@@ -2,7 +2,7 @@
 #
 # unit.sh - what `make check` runs in $DX_BUILD (default: the top of the tree),
 # with a line for each test; for platforms.sh. test.sh runs the same with
-# sanitizers, and in CI with valgrind (distcheck.sh, long/valgrind.sh).
+# sanitizers, and every night with valgrind (distcheck.sh, nightly/valgrind.sh).
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 . tests/helper/count.sh

@@ -10,15 +10,15 @@ run_packages="cups cups-filters cups-client cups-ipp-utils ghostscript qpdf
 poppler-utils fonts-dejavu-core jq curl openssl mandoc"
 test_packages="xz-utils locales clang-format codespell git python3 python3-jsonschema
 dbus-daemon"
-# What only ./test.sh --long runs: tests/long/tidy.sh, valgrind.sh, metrics.sh
-# (promtool), hl7.sh, and network.sh.
-long_packages="clang-tidy valgrind prometheus python3-hl7 avahi-daemon
+# What only ./test.sh --long runs: tests/long/tidy.sh, metrics.sh (promtool),
+# hl7.sh, and network.sh.
+long_packages="clang-tidy prometheus python3-hl7 avahi-daemon
 cups-browsed iproute2"
 # What only ./test.sh --nightly runs: tests/nightly/corpus.sh (MuPDF), swift.sh,
-# proxies.sh, outages.sh, and fhir.sh. Packages of others have node and npm in one.
+# proxies.sh, outages.sh, fhir.sh, and valgrind.sh. Packages of others have node and npm in one.
 nightly_packages="swift swift-proxy swift-account swift-container swift-object
 memcached haproxy nginx-light squid tinyproxy-bin apache2-utils
-mupdf-tools nftables dnsmasq-base iproute2"
+mupdf-tools nftables dnsmasq-base iproute2 valgrind"
 command -v npm > /dev/null || nightly_packages+=" nodejs npm"
 # Programs to print from, and a desktop. Without them tests/it/office.sh,
 # programs.sh, web.sh, and desktop.sh skip them, except in CI.

@@ -1,18 +1,14 @@
 # tests/long/ - tests that take minutes, run by "make check-long" and by
 # ./test.sh --long.
 
-EXTRA_DIST += tests/long/bench.sh tests/long/large.sh tests/long/analyzer.h tests/long/cases.sh tests/long/page.sh \
-	tests/long/class.sh tests/long/consumers.sh \
-	tests/long/documents.sh tests/long/faults.sh \
-	tests/long/kills.sh \
-	tests/long/hl7.sh tests/long/hostile.sh tests/long/metrics.sh tests/long/model.sh \
-	tests/long/network.sh \
-	tests/long/rules.yml \
-	tests/long/packages.sh tests/long/power.sh tests/long/rate.sh \
-	tests/long/release.sh \
-	tests/long/storm.sh tests/long/systemd.sh tests/long/systems.sh \
-	tests/long/thousand.sh tests/long/tidy.sh tests/long/valgrind.sh \
-	tests/long/walk.sh
+EXTRA_DIST += tests/long/analyzer.h tests/long/bench.sh tests/long/cases.sh \
+	tests/long/class.sh tests/long/consumers.sh tests/long/documents.sh \
+	tests/long/hl7.sh tests/long/hostile.sh tests/long/kills.sh \
+	tests/long/large.sh tests/long/metrics.sh tests/long/model.sh \
+	tests/long/network.sh tests/long/packages.sh tests/long/page.sh \
+	tests/long/rate.sh tests/long/rules.yml tests/long/storm.sh \
+	tests/long/systemd.sh tests/long/systems.sh tests/long/thousand.sh \
+	tests/long/tidy.sh
 
 # One after another.
 check-long: all
