@@ -109,10 +109,10 @@ in_ci() { [ -n "${CI-}" ] && [ -n "$long" ]; }
 
 # These run with --long only: each uses the processor for long, and what it shows
 # depends on our code more than on the distribution.
-slow='cli/(jobs|status)_test crash/(faults|power|walk) sim/sim_test
+slow='cli/(cli|jobs|status)_test crash/(faults|power|walk) sim/sim_test
 hostile/(client|documents|secrets|service|thirty)
-it/(again|auto|consumers|interrupted|many|on_result|orphans|patience|reruns)
-it/(rows|silence|stages|tokens|unknown|wanted)'
+it/(again|auto|consumers|interrupted|log|many|mixed|on_result|orphans|pages)
+it/(patience|reruns|restored|rows|sigterm|silence|stages|tokens|unknown|wanted)'
 
 # These run again with sanitizers.
 with_sanitizers='it/interrupted it/sigterm it/accepted it/types it/many it/tls
