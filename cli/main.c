@@ -197,16 +197,18 @@ usage_fail(const struct verb *verb, const char *format, ...)
   exit(EX_USAGE);
 }
 
-/* Names the word, and the one that was probably meant; else begins the list of
- * those that are possible, and returns false. */
-static bool usage_suggest(const char *what, const struct dx_nearest *nearest)
+/* Names the word, and the one that was probably meant, or else begins the list
+ * of those that are possible. Returns the column where the list continues; 0:
+ * there is none. */
+static int usage_suggest(const char *what, const struct dx_nearest *nearest)
 {
-  fprintf(stderr, "docextract: unknown %s '%s'; ", what, nearest->word);
-  if (nearest->found != NULL)
-    fprintf(stderr, "did you mean '%s'?\n", nearest->found);
-  else
-    fprintf(stderr, "possible %ss:", what);
-  return nearest->found != NULL;
+  int column =
+      fprintf(stderr, "docextract: unknown %s '%s'; ", what, nearest->word);
+
+  if (nearest->found == NULL)
+    return column + fprintf(stderr, "possible %ss:", what);
+  fprintf(stderr, "did you mean '%s'?\n", nearest->found);
+  return 0;
 }
 
 /* Finds the verb of that name, or the only one that begins with it. */
@@ -230,7 +232,7 @@ static const struct verb *usage_find_verb(const char *name)
   if (count > 1)
     fprintf(stderr,
             "docextract: ambiguous command '%s'; possible commands:", name);
-  else if (usage_suggest("command", &nearest))
+  else if (usage_suggest("command", &nearest) == 0)
     usage_fail(NULL, NULL);
   for (i = 0; i < VERB_COUNT; i++)
     if (count == 0 || strncmp(verbs[i].name, name, len) == 0)
@@ -331,7 +333,7 @@ static void usage_check_state(const struct cli *cli, const struct verb *verb)
       return;
     dx_nearest_try(&nearest, word);
   }
-  if (!usage_suggest("state", &nearest))
+  if (usage_suggest("state", &nearest) != 0)
     usage_print_states(stderr, SIZE_MAX);
   usage_fail(verb, NULL);
 }
@@ -339,16 +341,15 @@ static void usage_check_state(const struct cli *cli, const struct verb *verb)
 static void usage_check_encoding(const struct cli *cli, const struct verb *verb)
 {
   struct dx_nearest nearest = {.word = cli->text_encoding};
-  int i;
+  int i, column;
 
   if (dx_text_encoding_by_word(cli->text_encoding) != DX_TEXT_ENCODING_COUNT)
     return;
   for (i = 0; i < DX_TEXT_ENCODING_COUNT; i++)
     dx_nearest_try(&nearest, dx_text_encoding_word((enum dx_text_encoding)i));
-  if (!usage_suggest("encoding", &nearest)) {
-    fputc('\n', stderr);
-    usage_print_encodings(stderr, 0);
-  }
+  column = usage_suggest("encoding", &nearest);
+  if (column != 0)
+    usage_print_encodings(stderr, column);
   usage_fail(verb, NULL);
 }
 

@@ -377,6 +377,17 @@ enum dx_code dx_api_create(const struct dx_api *api,
   return code;
 }
 
+/* A call to a storage, if its URL is permitted. */
+static enum dx_code api_start_storage(const struct dx_api *api,
+                                      struct dx_http_request *request,
+                                      struct dx_err *err)
+{
+  enum dx_code code =
+      dx_signed_url_check(request->url, api->service, &request->scope, err);
+
+  return code == DX_OK ? api_start(api, DX_CALL_PUT, NULL, request, err) : code;
+}
+
 enum dx_code dx_api_put(const struct dx_api *api, const char *url,
                         const char *type, int fd, int64_t bytes,
                         dx_http_progress *progress, struct dx_err *err)
@@ -386,11 +397,8 @@ enum dx_code dx_api_put(const struct dx_api *api, const char *url,
                                     .body_fd = fd,
                                     .body_bytes = bytes,
                                     .progress = progress};
-  enum dx_code code =
-      dx_signed_url_check(url, api->service, &request.scope, err);
 
-  return code == DX_OK ? api_start(api, DX_CALL_PUT, NULL, &request, err)
-                       : code;
+  return api_start_storage(api, &request, err);
 }
 
 enum dx_code dx_api_reach(const struct dx_api *api, const char *origin,
@@ -401,11 +409,8 @@ enum dx_code dx_api_reach(const struct dx_api *api, const char *origin,
                                     .timeout_ms = DX_API_TIMEOUT_MS,
                                     .only_connects = true,
                                     .is_fresh = true};
-  enum dx_code code =
-      dx_signed_url_check(origin, api->service, &request.scope, err);
 
-  return code == DX_OK ? api_start(api, DX_CALL_PUT, NULL, &request, err)
-                       : code;
+  return api_start_storage(api, &request, err);
 }
 
 /* ---- responses ---- */

@@ -641,6 +641,7 @@ configure
 dx submit "$dir/a.pdf"
 is 'submit: a PDF is extracted' "$rc" 0
 has 'submit: progress is printed on standard error' "$err" '^Uploading: 100%'
+is 'submit: and nothing else' "$(not_progress)" ''
 result=$out
 is 'submit: standard output is the path of the result' \
   "$(jq -r '.results.medical_data[].patient_last_name' "$result")" Ahrens
@@ -793,7 +794,7 @@ refused 'a text in another encoding than selected' 65 \
   "line 1 is not valid in the encoding 'UTF-8'" --text-encoding utf-8 \
   "$dir/cp850.txt"
 refused 'an encoding that does not exist' 64 \
-  "unknown encoding 'EBCDIC'; possible encodings:" --text-encoding EBCDIC \
+  "unknown encoding 'EBCDIC'; possible encodings: Auto UTF-8$" --text-encoding EBCDIC \
   "$dir/cp850.txt"
 printf 'WBC \e45.40\e5\n' > "$dir/codes.txt"
 refused 'a text with printer commands' 65 'line 1 has a printer command' \

@@ -85,6 +85,9 @@ end_terminal()
   out=$(cat "$dir/out")
 }
 
+# What `submit` has printed to standard error besides its progress.
+not_progress() { grep -vE '^(Stored|Uploading:|The chart is) ' "$dir/err"; }
+
 # True once the background process $pid has printed PATTERN, or is gone.
 says() { grep -q -e "$1" "$dir/out" "$dir/err" || is_gone "$pid"; } # PATTERN
 

@@ -327,7 +327,7 @@ for signal in KILL TERM; do
     start_docextractd
     reap
     is "SIG$signal to docextractd, ${step#*:}: submit follows the next one" \
-      "$rc $(grep ^docextract "$dir/err")" '0 '
+      "$rc $(not_progress)" '0 '
     is_extracted "SIG$signal to docextractd, ${step#*:}" '1 1'
   done
 done
@@ -902,7 +902,7 @@ is 'jobs --json: filtered, too, without the user' \
   "$(jq -r '.[].key' <<< "$out") $(grep -c '"ann"' <<< "$out")" "$printed 0"
 dx jobs --state done
 has 'jobs --state: an unknown state is a usage error that lists all' "$rc $err" \
-  "^64 docextract: unknown state '.*'; possible states: undecided stored .* expired\$"
+  "^64 docextract: unknown state 'done'; possible states: undecided stored .* expired\$"
 
 touch -d '2 days ago' "$spool"/{jobs,finished}/*/job.json
 is 'jobs: what was finished more than a day ago is left out' "$(listed)" \

@@ -54,7 +54,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
   look(fds[1], expected);
   HOLDS(dx_seal_give(fds[0], given) && strlen(given) == DX_SEAL_BYTES - 1);
   dx_seal_refuse(fds[0]);
-  /* The first ones apply, whoever has sent them. */
+  /* The first ones apply, also if the print client has sent them. */
   size = size < DX_SEAL_BYTES ? size : DX_SEAL_BYTES;
   memcpy(sent, data, size);
   memcpy(sent + size, given, DX_SEAL_BYTES - 1);

@@ -99,7 +99,8 @@ static void serve(struct loopback *server, const char *response,
 void loopback_turn(struct loopback *server, const char *response,
                    enum loopback_manner manner)
 {
-  const int room = 262144; /* for a whole response: nobody reads meanwhile */
+  const int room =
+      262144; /* for a whole response: the client does not read it meanwhile */
   int next =
       accept4(server->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 

@@ -37,7 +37,8 @@ enum dx_code __real_dx_http_run(struct dx_http *http, int64_t timeout_ms,
                                 const int *wake, size_t wake_count,
                                 struct dx_err *err);
 
-/* In every title, file name, user, token, body, and query: nobody is told. */
+/* In every title, file name, user, token, body, and query: no message has it.
+ */
 #define MARK "mArK"
 
 #define RUN_MS 10000 /* a limit; nothing waits that long */
@@ -76,7 +77,7 @@ static void plainly(struct dx_http_request *r)
   (void)r;
 }
 
-static void nobody(struct dx_http_request *r)
+static void no_server(struct dx_http_request *r)
 {
   (void)r;
   loopback_stop_listening(&server);
@@ -419,7 +420,7 @@ static const struct cause causes[] = {
    "^cannot resolve 'a+\\.invalid'; check the name servers of this computer$",
    HERE DOWN, DX_NOTE_DOWN, true,
    "^cannot resolve a\\.example; check BaseURL and the name servers"},
-  {"connection refused", POST, MEETS(nobody, ""), DX_E_NET,
+  {"connection refused", POST, MEETS(no_server, ""), DX_E_NET,
    "^cannot connect to 'AT': Connection refused$",
    HERE DOWN, DX_NOTE_DOWN, true,
    "^cannot connect to a\\.example port 443: Connection refused; check "
@@ -718,7 +719,7 @@ static const struct cause causes[] = {
    THERE BROKEN, DX_NOTE_UNEXPECTED, false, NULL},
 
   /* ---- what the storage responds ---- */
-  {"storage: refused", PUT, MEETS(nobody, ""), DX_E_NET,
+  {"storage: refused", PUT, MEETS(no_server, ""), DX_E_NET,
    "^cannot connect to 'AT': Connection refused$",
    HERE DOWN, DX_NOTE_DOWN, false,
    "^the storage of the last upload: cannot connect to 'AT': Connection "

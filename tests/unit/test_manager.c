@@ -1248,7 +1248,7 @@ static void unseen_failures_are_counted(void **state)
   assert_int_equal(failures("chart"), 0);
 }
 
-/* Nobody knows which of them has waited longest. */
+/* It is unknown which of them has waited longest. */
 static void until_all_are_loaded_only_attended_jobs_are_sent(void **state)
 {
   struct client *client = dial();

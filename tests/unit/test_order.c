@@ -46,7 +46,7 @@ static void no_class_starves(void **state)
   }
 }
 
-/* Whoever waits is behind at most one other call. */
+/* A call that a user waits for is behind at most one other call. */
 static void attended_calls_come_at_the_latest_after_one_other(void **state)
 {
   const bool due[DX_ORDER_COUNT] = {true, true, true, true};
