@@ -92,17 +92,6 @@ enum dx_reason jpeg_check(const unsigned char *bytes, size_t len,
 void jpeg_clean(const unsigned char *bytes, size_t len, bool keep_orientation,
                 struct dx_buf *copy);
 
-/* EXIF data are a TIFF. Returns the SHORT or LONG with this tag in its
- * directory at `at`, or 0. Never reads outside of the bytes. */
-uint32_t jpeg_exif_number(const unsigned char *exif, size_t len, uint64_t at,
-                          uint32_t tag);
-
-/* Returns the orientation in EXIF data, which begin with a TIFF header: 1 to 8;
- * 1 if there is none. ret_exif is EXIF data with nothing but it. */
-#define JPEG_EXIF_BYTES 26
-int jpeg_exif_clean(const unsigned char *exif, size_t len,
-                    unsigned char ret_exif[JPEG_EXIF_BYTES]);
-
 /* ---- png.c ---- */
 
 /*

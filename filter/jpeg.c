@@ -12,6 +12,8 @@
 
 #include <jerror.h>
 
+#include "filter/exif.h"
+
 #define MARKER_SOI 0xD8
 #define MARKER_SOS 0xDA
 
@@ -20,53 +22,6 @@
 #define SCANS_MAX_BYTES (8ULL << 30)
 /* With more, libjpeg uses a faster decoder that ignores invalid codes. */
 #define PIECE_BYTES 511
-
-/* ---- EXIF (TIFF 6.0, section 2) ---- */
-
-static uint32_t exif_number(const unsigned char *p, int size, bool big_endian)
-{
-  uint32_t number = 0;
-  int i;
-
-  for (i = 0; i < size; i++)
-    number = number << 8 | p[big_endian ? i : size - 1 - i];
-  return number;
-}
-
-uint32_t jpeg_exif_number(const unsigned char *exif, size_t len, uint64_t at,
-                          uint32_t tag)
-{
-  bool big = len > 0 && exif[0] == 'M';
-  uint32_t count, type;
-
-  if (len < 2 || at > len - 2)
-    return 0;
-  count = exif_number(exif + at, 2, big);
-  for (at += 2; count > 0 && len - at >= 12; count--, at += 12) {
-    type = exif_number(exif + at + 2, 2, big);
-    if (exif_number(exif + at, 2, big) == tag && (type == 3 || type == 4))
-      return exif_number(exif + at + 8, type == 3 ? 2 : 4, big);
-  }
-  return 0;
-}
-
-int jpeg_exif_clean(const unsigned char *exif, size_t len,
-                    unsigned char ret_exif[JPEG_EXIF_BYTES])
-{
-  static const char clean[JPEG_EXIF_BYTES] =
-      "MM\0*\0\0\0\x08\0\x01\x01\x12\0\x03\0\0\0\x01\0\x01";
-  uint32_t orientation = 0;
-
-  memcpy(ret_exif, clean, sizeof(clean));
-  if (len >= 8 &&
-      (memcmp(exif, "MM\0*", 4) == 0 || memcmp(exif, "II*\0", 4) == 0))
-    orientation = jpeg_exif_number(
-        exif, len, exif_number(exif + 4, 4, exif[0] == 'M'), 0x0112);
-  if (orientation < 1 || orientation > 8)
-    return 1;
-  ret_exif[19] = (unsigned char)orientation;
-  return (int)orientation;
-}
 
 /* ---- markers (ITU-T T.81, annex B) ---- */
 
@@ -139,8 +94,8 @@ static bool jpeg_is(const struct jpeg_walk *w, int marker, const char *id,
 void jpeg_clean(const unsigned char *bytes, size_t len, bool keep_orientation,
                 struct dx_buf *copy)
 {
-  unsigned char exif[10 + JPEG_EXIF_BYTES] = "\xFF\xE1\0\x22"
-                                             "Exif\0";
+  unsigned char exif[10 + EXIF_CLEAN_BYTES] = "\xFF\xE1\0\x22"
+                                              "Exif\0";
   unsigned char short_one[4 + 14] = {0};
   bool is_jfif;
   struct jpeg_walk w = jpeg_walk_begin(bytes, len);
@@ -148,7 +103,7 @@ void jpeg_clean(const unsigned char *bytes, size_t len, bool keep_orientation,
   dx_buf_add(copy, "\xFF\xD8", 2);
   while (jpeg_walk_next(&w)) {
     if (keep_orientation && jpeg_is(&w, JPEG_APP0 + 1, "Exif\0", 6, 6)) {
-      if (jpeg_exif_clean(w.segment + 6, w.len - 6, exif + 10) != 1)
+      if (exif_clean(w.segment + 6, w.len - 6, exif + 10) != 1)
         dx_buf_add(copy, exif, sizeof(exif));
       keep_orientation = false; /* only the first one counts */
     }

@@ -7,6 +7,7 @@ libdxf_a_SOURCES = filter/bmp.c filter/ccitt.c \
 	filter/coded.c filter/coded.h filter/codecs.h \
 	filter/content.c filter/content.h \
 	filter/document.c filter/document.h filter/drawn.c filter/drawn.h \
+	filter/exif.c filter/exif.h \
 	filter/flatten.c filter/flatten.h filter/gif.c \
 	filter/handover.c filter/handover.h \
 	filter/image_pdf.c filter/image_pdf.h \

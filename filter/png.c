@@ -12,6 +12,8 @@
 #include <png.h>
 #include <zlib.h>
 
+#include "filter/exif.h"
+
 #define SIGNATURE_BYTES 8
 #define CHUNK_BYTES 12 /* length, type, and checksum */
 #define SIDE_MAX_PX 1000000
@@ -94,16 +96,16 @@ static void png_copy(const unsigned char *bytes, const unsigned char *end,
 
   dx_buf_add(copy, bytes, SIGNATURE_BYTES);
   for (p = bytes + SIGNATURE_BYTES; p < end; p += CHUNK_BYTES + len) {
-    unsigned char exif[CHUNK_BYTES + JPEG_EXIF_BYTES] = "\0\0\0\0eXIf";
+    unsigned char exif[CHUNK_BYTES + EXIF_CLEAN_BYTES] = "\0\0\0\0eXIf";
 
     len = png_get_uint_32(p);
     if (png_is_kept(p + 4)) {
       dx_buf_add(copy, p, CHUNK_BYTES + len);
     } else if (memcmp(p + 4, "eXIf", 4) == 0 &&
-               jpeg_exif_clean(p + 8, len, exif + 8) != 1) {
-      exif[3] = JPEG_EXIF_BYTES;
+               exif_clean(p + 8, len, exif + 8) != 1) {
+      exif[3] = EXIF_CLEAN_BYTES;
       png_save_uint_32(exif + sizeof(exif) - 4,
-                       (uint32_t)crc32(0, exif + 4, 4 + JPEG_EXIF_BYTES));
+                       (uint32_t)crc32(0, exif + 4, 4 + EXIF_CLEAN_BYTES));
       dx_buf_add(copy, exif, sizeof(exif));
     }
   }

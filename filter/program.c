@@ -9,8 +9,9 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "filter/exif.h"
+
 #define TAG_SOFTWARE 305
-#define TYPE_ASCII 2
 
 /* ---- names ---- */
 
@@ -82,41 +83,20 @@ void program_name(const char *text, size_t len, char name[DX_PROGRAM_BYTES])
 
 /* ---- pictures ---- */
 
-static uint32_t program_number(const unsigned char *bytes, size_t size,
-                               bool is_little)
-{
-  uint32_t value = 0;
-  size_t i;
-
-  for (i = 0; i < size; i++)
-    value = value << 8 | bytes[is_little ? size - 1 - i : i];
-  return value;
-}
-
 /* Also the format of the Exif data of a JPEG. */
 static void program_of_tiff(const unsigned char *bytes, size_t len, char *name)
 {
-  bool is_little = bytes[0] == 'I';
-  size_t at, left;
+  bool big = len > 0 && bytes[0] == 'M';
+  const unsigned char *row = exif_find(bytes, len, exif_directory(bytes, len),
+                                       TAG_SOFTWARE, EXIF_ASCII);
+  size_t count, from;
 
-  if (len < 8 || program_number(bytes + 2, 2, is_little) != 42)
+  if (row == NULL)
     return;
-  at = program_number(bytes + 4, 4, is_little);
-  if (at > len - 2)
-    return;
-  left = program_number(bytes + at, 2, is_little);
-  for (at += 2; left > 0 && at + 12 <= len; left--, at += 12) {
-    const unsigned char *row = bytes + at;
-    size_t count = program_number(row + 4, 4, is_little);
-    size_t from = count <= 4 ? at + 8 : program_number(row + 8, 4, is_little);
-
-    if (program_number(row, 2, is_little) != TAG_SOFTWARE)
-      continue;
-    if (program_number(row + 2, 2, is_little) == TYPE_ASCII && from <= len &&
-        count <= len - from)
-      program_name((const char *)bytes + from, count, name);
-    return;
-  }
+  count = exif_number(row + 4, 4, big);
+  from = count <= 4 ? (size_t)(row + 8 - bytes) : exif_number(row + 8, 4, big);
+  if (from <= len && count <= len - from)
+    program_name((const char *)bytes + from, count, name);
 }
 
 static void program_of_jpeg(const unsigned char *bytes, size_t len, char *name)
@@ -124,7 +104,7 @@ static void program_of_jpeg(const unsigned char *bytes, size_t len, char *name)
   size_t at = 2;
 
   while (at + 4 <= len && bytes[at] == 0xFF && bytes[at + 1] != 0xDA) {
-    size_t size = program_number(bytes + at + 2, 2, false);
+    size_t size = exif_number(bytes + at + 2, 2, true);
 
     if (size < 2 || size > len - at - 2)
       return;
@@ -143,7 +123,7 @@ static void program_of_png(const unsigned char *bytes, size_t len, char *name)
   size_t at = 8;
 
   while (at + 12 <= len) {
-    size_t size = program_number(bytes + at, 4, false);
+    size_t size = exif_number(bytes + at, 4, true);
 
     if (size > len - at - 12)
       return;

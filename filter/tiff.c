@@ -17,6 +17,7 @@
 #include <tiffio.h>
 
 #include "filter/codecs.h"
+#include "filter/exif.h"
 #include "filter/options.h"
 
 /* At once; A4 at 600 dpi in one strip of a palette takes 133 MiB. */
@@ -195,8 +196,8 @@ static bool tiff_has_no_length(const struct tiff_work *w)
   if (w->compression != COMPRESSION_NONE)
     return true; /* then libtiff does not judge */
   if (TIFFIsBigTIFF(w->tiff) ||
-      jpeg_exif_number(w->pdf->bytes, w->pdf->len, directory,
-                       TIFFTAG_STRIPBYTECOUNTS) != 0)
+      exif_value(w->pdf->bytes, w->pdf->len, directory,
+                 TIFFTAG_STRIPBYTECOUNTS) != 0)
     return false;
   return at > directory || TIFFGetStrileByteCount(w->tiff, 0) <= directory - at;
 }
@@ -524,9 +525,8 @@ static struct tiff_image tiff_read_image(struct tiff_work *w)
   /* libtiff does not read SubfileType, the older tag for that (TIFF 5). */
   (void)TIFFGetField(w->tiff, TIFFTAG_SUBFILETYPE, &type);
   if (!TIFFIsBigTIFF(w->tiff) &&
-      jpeg_exif_number(w->pdf->bytes, w->pdf->len,
-                       TIFFCurrentDirOffset(w->tiff),
-                       TIFFTAG_OSUBFILETYPE) == OFILETYPE_REDUCEDIMAGE)
+      exif_value(w->pdf->bytes, w->pdf->len, TIFFCurrentDirOffset(w->tiff),
+                 TIFFTAG_OSUBFILETYPE) == OFILETYPE_REDUCEDIMAGE)
     type |= FILETYPE_REDUCEDIMAGE;
   if ((type & FILETYPE_REDUCEDIMAGE) != 0 &&
       TIFFGetField(w->tiff, TIFFTAG_SUBIFD, &subordinate, &ifds) == 1)

@@ -9,6 +9,7 @@
 #include <jpeglib.h>
 
 #include "filter/codecs.h"
+#include "filter/exif.h"
 
 /* ---- images ---- */
 
@@ -398,12 +399,12 @@ static unsigned char *pixels_of(struct bytes jpeg, size_t *ret_len)
 static int orientation_of(struct bytes jpeg)
 {
   const unsigned char *exif = memmem(jpeg.at, jpeg.len, "Exif\0", 6);
-  unsigned char clean[JPEG_EXIF_BYTES];
+  unsigned char clean[EXIF_CLEAN_BYTES];
 
   return exif == NULL
              ? 1
-             : jpeg_exif_clean(exif + 6,
-                               (size_t)(jpeg.at + jpeg.len - exif - 6), clean);
+             : exif_clean(exif + 6, (size_t)(jpeg.at + jpeg.len - exif - 6),
+                          clean);
 }
 
 /* Only the first EXIF counts; of JFIF, neither a thumbnail nor its length is
@@ -526,8 +527,8 @@ static void exif_ends_where_it_ends(void **state)
   size_t at = 3; /* of the number of entries, which is 1 */
 
   (void)state;
-  assert_int_equal(jpeg_exif_number(exif, sizeof(exif) - 1, at, 0x0112), 6);
-  assert_int_equal(jpeg_exif_number(exif, at + 1, at, 0x0112), 0);
+  assert_int_equal(exif_value(exif, sizeof(exif) - 1, at, 0x0112), 6);
+  assert_int_equal(exif_value(exif, at + 1, at, 0x0112), 0);
 }
 
 /* Whatever EXIF claims. */
@@ -541,13 +542,13 @@ static void orientation_is_read_within_bounds(void **state)
   for (cut = 0; cut <= len; cut++)
     for (i = 0; i < cut; i++)
       for (value = 0; value < 256; value += 51) {
-        unsigned char *exif = malloc(cut), clean[JPEG_EXIF_BYTES];
+        unsigned char *exif = malloc(cut), clean[EXIF_CLEAN_BYTES];
         int orientation;
 
         assert_non_null(exif);
         memcpy(exif, big + 6, cut);
         exif[i] = (unsigned char)value;
-        orientation = jpeg_exif_clean(exif, cut, clean);
+        orientation = exif_clean(exif, cut, clean);
         assert_in_range(orientation, 1, 8);
         assert_int_equal(clean[19], orientation);
         free(exif);
