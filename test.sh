@@ -6,10 +6,11 @@
 # directory is changed.
 #
 #   ./test.sh            a part of every area, in about eight minutes
-#   ./test.sh --long     everything; with CI=true nothing may be left out, and the
-#                        programs that people print from are installed for it
-#   ./test.sh --nightly  only tests/nightly: hours, and what also depends on
-#                        registries and servers that are not ours to repair
+#   ./test.sh --long     everything but tests/nightly; with CI=true nothing may be
+#                        left out
+#   ./test.sh --nightly  only tests/nightly: hours, the programs that people print
+#                        from, and what depends on registries and servers that
+#                        are not ours to repair
 #
 # A script that has failed is run once more, alone, at the end. If it passes then,
 # "FLAKY NAME: CHECK" says so, and the run passes, unless this happens to more than
@@ -80,12 +81,12 @@ tests_in() # GLOB...: scripts that are tests by themselves
 
 # The longest first, so that none of them runs alone at the end; those that use
 # the processor alternate with those that mostly wait.
-longest='build/distcheck long/packages long/systemd long/large long/cases
+longest='build/distcheck long/packages long/systemd build/unit long/cases
 long/kills long/model it/stages it/sigterm hostile/documents filter/whole_test
 it/accepted it/pages it/mixed it/patience crash/faults cli/jobs_test it/unknown
 it/orphans crash/walk it/rows crash/power hostile/thirty it/auto it/types
 it/silence it/many nightly/faults nightly/power nightly/walk nightly/valgrind
-nightly/release nightly/corpus nightly/fhir cli/cli_test long/hostile it/again
+nightly/release nightly/corpus nightly/fhir nightly/storm nightly/large cli/cli_test long/hostile it/again
 cli/status_test it/shared it/interrupted it/stopped it/wanted it/on_result
 it/tokens filter/tiff_test it/consumers it/log hostile/service it/text
 it/notify it/reruns hostile/client hostile/secrets sim/sim_test
@@ -103,10 +104,6 @@ scripts()
     while read -r _ build f; do script "$build" "$f"; done
 }
 
-# Programs to print from are installed after everything else has passed without.
-with_programs='tests/(it/(office|programs|web|desktop)|filter/corpus)\.sh'
-in_ci() { [ -n "${CI-}" ] && [ -n "$long" ]; }
-
 # These run with --long only: each uses the processor for long, and what it shows
 # depends on our code more than on the distribution.
 slow='cli/(cli|jobs|status)_test crash/(faults|power|walk) sim/sim_test
@@ -114,16 +111,17 @@ hostile/(client|documents|secrets|service|thirty)
 it/(again|auto|consumers|interrupted|log|many|mixed|on_result|orphans|pages)
 it/(patience|reruns|restored|rows|sigterm|silence|stages|tokens|unknown|wanted)'
 
-# These run again with sanitizers.
-with_sanitizers='it/interrupted it/sigterm it/accepted it/types it/many it/tls
-it/silence it/discovery hostile/secrets'
+# These run again with sanitizers, in --long and in --nightly.
+sanitized_long='build/unit it/accepted it/types it/tls'
+sanitized_nightly='it/interrupted it/sigterm it/many it/silence it/discovery
+hostile/secrets'
 
 quick_tasks()
 {
   {
     printf 'build tests/build/%s.sh\n' distcheck hardening install
-    tests_in tests/*/*.sh | grep -vE "^tests/(bench|build|fuzz|helper|long|nightly)/" |
-      if in_ci; then grep -vE "$with_programs"; else cat; fi |
+    tests_in tests/*/*.sh |
+      grep -vE "^tests/(bench|build|fuzz|helper|long|nightly)/" |
       if [ -n "$long" ]; then cat; else
         grep -vE "^tests/($(xargs <<< "$slow" | tr ' ' '|'))\.sh$"
       fi |
@@ -149,14 +147,19 @@ long_tasks()
 {
   {
     tests_in tests/long/*.sh | grep -vE "/(${calm// /|})\.sh" | sed 's/^/build /'
-    ! in_ci || tests_in tests/*/*.sh | grep -E "$with_programs" |
-      sed 's/^/build /'
     # shellcheck disable=SC2086
-    printf 'sanitized tests/%s.sh\n' $with_sanitizers
+    printf 'sanitized tests/%s.sh\n' $sanitized_long
   } | scripts
 }
 
-nightly_tasks() { tests_in tests/nightly/*.sh | sed 's/^/build /' | scripts; }
+nightly_tasks()
+{
+  {
+    tests_in tests/nightly/*.sh | sed 's/^/build /'
+    # shellcheck disable=SC2086
+    printf 'sanitized tests/%s.sh\n' $sanitized_nightly
+  } | scripts
+}
 
 # --- the order -------------------------------------------------------------
 
@@ -187,8 +190,15 @@ one=$!
 installed_or_end $run_packages $test_packages ${nightly:+$nightly_packages}
 wait "$one" || end # without it the rest makes no sense
 
+build_sanitized()
+{
+  task build-sanitized $limit_s bash tests/build/build.sh --sanitized \
+    "$work/sanitized"
+}
+
 echo "== testing ($SECONDS s)"
 if [ -n "$nightly" ]; then
+  build_sanitized
   run_tasks "$cores" nightly_tasks
 else
   run_tasks $((9 * cores / 2)) quick_tasks
@@ -197,11 +207,8 @@ fi
 if [ -n "$long" ]; then
   # shellcheck disable=SC2086
   installed_or_end $long_packages
-  # shellcheck disable=SC2086
-  ! in_ci || installed_or_end $program_packages
   echo "== what takes minutes ($SECONDS s)"
-  task build-sanitized $limit_s bash tests/build/build.sh --sanitized \
-    "$work/sanitized" &
+  build_sanitized &
   run_tasks 4 calm_tasks
   run_tasks $((7 * cores / 2)) long_tasks
 fi

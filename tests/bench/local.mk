@@ -1,4 +1,4 @@
-# tests/bench/ - measured lines beside an alternative; tests/long/bench.sh runs
+# tests/bench/ - measured lines beside an alternative; tests/nightly/bench.sh runs
 # them with small numbers.
 EXTRA_PROGRAMS += tests/bench/first-byte tests/bench/get \
 	tests/bench/hosts tests/bench/lag tests/bench/outages \

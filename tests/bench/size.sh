@@ -1,4 +1,4 @@
-# size.sh - how much is measured: tests/long/bench.sh sets DX_BENCH_SHORT, and
+# size.sh - how much is measured: tests/nightly/bench.sh sets DX_BENCH_SHORT, and
 # proves with small numbers that every benchmark runs. To be sourced.
 size() # FULL SHORT
 {

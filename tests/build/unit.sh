@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 #
 # unit.sh - what `make check` runs in $DX_BUILD (default: the top of the tree),
-# with a line for each test; for platforms.sh. test.sh runs the same with
-# sanitizers, and every night with valgrind (distcheck.sh, nightly/valgrind.sh).
+# with a line for each test; for platforms.sh, and for test.sh --long, with
+# sanitizers. distcheck.sh runs the same as it is released.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 . tests/helper/count.sh

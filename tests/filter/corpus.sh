@@ -4,7 +4,7 @@
 # and text unchanged, or refused with the correct reason. PDFs made by others are
 # in tests/nightly/corpus.sh.
 #
-# Needs what lib.sh needs, and Ghostscript; uses LibreOffice if it is installed.
+# Needs what lib.sh needs, and Ghostscript.
 . "$(dirname "$0")/lib.sh"
 
 same() { is "$1: pages, look and text are the same" "$(changes "$2")" ''; }
@@ -72,21 +72,6 @@ pdfseparate -f 2 -l 2 "$chart" "$dir/s%d.pdf"
 same pdfseparate "$dir/s2.pdf"
 pdfattach "$chart" "$dir/note.txt" "$dir/a.pdf"
 same 'pdfattach, without what it attached' "$dir/a.pdf"
-
-# --- LibreOffice -----------------------------------------------------------
-
-if command -v soffice > /dev/null; then
-  archive=':writer_pdf_Export:{"SelectPdfVersion":{"type":"long","value":"2"}}'
-  for o in '' "$archive"; do
-    HOME=$dir limited 120 "$dir/office.out" soffice --headless \
-      "-env:UserInstallation=file://$dir/profile" \
-      --convert-to "pdf$o" --outdir "$dir" "$dir/note.txt"
-    same "LibreOffice$o" "$dir/note.pdf"
-  done
-  mistreat LibreOffice "$dir/note.pdf"
-else
-  leave_out 'PDFs of LibreOffice' 'apt-get install libreoffice-writer'
-fi
 
 # --- defects that occur in practice ----------------------------------
 

@@ -14,17 +14,14 @@ dbus-daemon"
 # hl7.sh, and network.sh.
 long_packages="clang-tidy prometheus python3-hl7 avahi-daemon
 cups-browsed iproute2"
-# What only ./test.sh --nightly runs: tests/nightly/corpus.sh (MuPDF), swift.sh,
-# proxies.sh, outages.sh, fhir.sh, and valgrind.sh. Packages of others have node and npm in one.
+# What only ./test.sh --nightly runs: servers, the programs that people print from,
+# and a desktop. Packages of others have node and npm in one.
 nightly_packages="swift swift-proxy swift-account swift-container swift-object
 memcached haproxy nginx-light squid tinyproxy-bin apache2-utils
-mupdf-tools nftables dnsmasq-base iproute2 valgrind"
-command -v npm > /dev/null || nightly_packages+=" nodejs npm"
-# Programs to print from, and a desktop. Without them tests/it/office.sh,
-# programs.sh, web.sh, and desktop.sh skip them, except in CI.
-program_packages="libreoffice-writer libreoffice-calc libreoffice-gtk3
+mupdf-tools nftables dnsmasq-base iproute2 valgrind libreoffice-writer libreoffice-calc libreoffice-gtk3
 libreoffice-base libreoffice-base-drivers python3-uno chromium chromium-driver
 python3-gi python3-gi-cairo gir1.2-gtk-3.0 xvfb dunst"
+command -v npm > /dev/null || nightly_packages+=" nodejs npm"
 
 missing_packages() # PACKAGE...: prints those that are not installed
 {

@@ -34,21 +34,20 @@ check_PROGRAMS += tests/it/ppdtext
 tests_it_ppdtext_SOURCES = tests/it/ppdtext.c
 tests_it_ppdtext_LDADD = $(CUPS_LIBS)
 
-EXTRA_DIST += tests/it/wanted.sh tests/it/log.sh tests/it/desktop.sh tests/it/notify.sh tests/it/session.sh
-EXTRA_DIST += tests/it/accepted.sh tests/it/admin.sh tests/it/attributes.sh \
-	tests/it/auto.sh tests/it/client.sh \
-	tests/it/again.sh tests/it/browser.sh tests/it/consumers.sh \
-	tests/it/discovery.sh \
-	tests/it/gate.sh tests/it/gtk-print tests/it/interrupted.sh \
-	tests/it/language.sh tests/it/languages.sh tests/it/lib.sh tests/it/many.sh tests/it/mixed.sh tests/it/mkpdf \
-	tests/it/metrics.sh tests/it/mkpictures tests/it/on_result.sh tests/it/office-merge tests/it/office.sh tests/it/orphans.sh tests/it/outage.sh \
-	tests/it/owner.sh tests/it/pages.sh tests/it/patience.sh tests/it/prefilter.sh tests/it/private.sh \
-	tests/it/programs.sh \
-	tests/it/repair.sh tests/it/report.sh tests/it/reruns.sh \
-	tests/it/restored.sh tests/it/rows.sh tests/it/shared.sh tests/it/waiting.sh \
-	tests/it/sigterm.sh \
-	tests/it/stages.sh tests/it/stopped.sh \
-	tests/it/sandbox.sh tests/it/silence.sh tests/it/stage.sh \
-	tests/it/text.sh tests/it/tls.sh tests/it/tokens.sh tests/it/withdrawn.sh \
-	tests/it/types.sh tests/it/unknown.sh \
-	tests/it/web.sh
+EXTRA_DIST += tests/it/accepted.sh tests/it/admin.sh tests/it/again.sh \
+	tests/it/attributes.sh tests/it/auto.sh tests/it/browser.sh \
+	tests/it/client.sh tests/it/consumers.sh tests/it/discovery.sh \
+	tests/it/gate.sh tests/it/interrupted.sh tests/it/language.sh \
+	tests/it/languages.sh tests/it/lib.sh tests/it/log.sh \
+	tests/it/many.sh tests/it/metrics.sh tests/it/mixed.sh tests/it/mkpdf \
+	tests/it/mkpictures tests/it/notify.sh tests/it/on_result.sh \
+	tests/it/orphans.sh tests/it/outage.sh tests/it/owner.sh \
+	tests/it/pages.sh tests/it/patience.sh tests/it/prefilter.sh \
+	tests/it/private.sh tests/it/repair.sh tests/it/report.sh \
+	tests/it/reruns.sh tests/it/restored.sh tests/it/rows.sh \
+	tests/it/sandbox.sh tests/it/session.sh tests/it/shared.sh \
+	tests/it/sigterm.sh tests/it/silence.sh tests/it/stage.sh \
+	tests/it/stages.sh tests/it/stopped.sh tests/it/text.sh \
+	tests/it/tls.sh tests/it/tokens.sh tests/it/types.sh \
+	tests/it/unknown.sh tests/it/waiting.sh tests/it/wanted.sh \
+	tests/it/withdrawn.sh

@@ -8,7 +8,7 @@
 #
 # A program that is not installed is skipped with a message; in CI it is a
 # failure.
-. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/../it/lib.sh"
 
 is_there() # WHAT PACKAGES COMMAND...: false, with a message, if it is missing
 {
@@ -123,7 +123,7 @@ mail_merge()
   lpadmin -d letters
   clear_results
   office "--accept=pipe,name=$pipe;urp" &
-  limited 90 "$dir/merge.out" "$it/office-merge" "$pipe" "$dir/merge"
+  limited 90 "$dir/merge.out" "$top/tests/nightly/office-merge" "$pipe" "$dir/merge"
   is 'a mail merge: LibreOffice prints it' "$? $(cat "$dir/merge.out")" '0 '
   wait $!
   job_comes 'a mail merge'
@@ -177,7 +177,7 @@ gtk_prints() # COPIES TITLE PAGE...
   exec 3>&-
   until_true test -s "$dir/display"
   HOME=$dir DISPLAY=:$(cat "$dir/display") limited 60 "$dir/gtk.out" \
-    "$it/gtk-print" chart "$@"
+    "$top/tests/nightly/gtk-print" chart "$@"
   is 'a GTK program: it can print' "$?" 0
   end_process "$server"
 }

@@ -4,7 +4,7 @@
 # the values of the sample chart with their style, and no script runs if a
 # result contains markup.
 #
-#   SCREENSHOTS=doc/images tests/long/page.sh   makes the one of the README
+#   SCREENSHOTS=doc/images tests/nightly/page.sh   makes the one of the README
 #
 # Without a browser, the test is skipped with a message; in CI, this is a
 # failure.

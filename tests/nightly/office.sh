@@ -3,7 +3,7 @@
 # office.sh - a letter written with LibreOffice, printed from LibreOffice. Needs
 # soffice with CUPS support. If it is not installed, the test is skipped with a
 # message; in CI, this is a failure.
-. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/../it/lib.sh"
 
 command -v soffice > /dev/null || leave_out_all 'printing from LibreOffice' \
   'apt-get install libreoffice-writer libreoffice-gtk3'

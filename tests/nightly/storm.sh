@@ -6,7 +6,7 @@
 # was sent once, and each result is what the service has, byte for byte;
 # docextractd has not grown.
 #
-#   JOBS=N SEED=N SPEED=N tests/long/storm.sh
+#   JOBS=N SEED=N SPEED=N tests/nightly/storm.sh
 #
 # 600 jobs take less than two minutes on two idle cores, 5000 less than twelve.
 # The seed is that of the faults and of the kills.

@@ -3,11 +3,11 @@
 # web.sh - the web interface of CUPS, clicked through in a real browser: add
 # the printer, choose how cases are separated, print, read the outcome.
 #
-#   SCREENSHOTS=doc/images tests/it/web.sh   also makes the screenshots
+#   SCREENSHOTS=doc/images tests/nightly/web.sh   also makes the screenshots
 #
 # Without a browser, the test is skipped with a message; in CI, this is a
 # failure.
-. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/../it/lib.sh"
 . "$it/browser.sh"
 
 command -v chromedriver > /dev/null || leave_out_all \

@@ -5,7 +5,7 @@
 #
 # With SCREENSHOTS=DIRECTORY the screen is stored as DIRECTORY/notify.png, which
 # needs netpbm: doc/images/notify.png was made this way.
-. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/../it/lib.sh"
 . "$it/session.sh"
 clear_desktop()
 {
