@@ -24,6 +24,18 @@ is "$t: for no time" \
   "$(value 'oldest_waiting_print_job_seconds{service="default"}')" 0
 hasnt "$t: none is listed" "$(said)" 'not in the spool'
 
+# With those that only cupsd knows.
+dx metrics > "$dir/metrics"
+missing()
+{
+  local name
+  for name in $(grep -o 'docextract_[a-z_]*' \
+    "$top/doc/examples/docextract.rules.yml" | sort -u); do
+    grep -q "^# TYPE $name " "$dir/metrics" || echo "$name"
+  done
+}
+is 'the rules of Prometheus name metrics that there are' "$(missing)" ''
+
 t='a queue is stopped'
 cupsdisable chart
 first=$(chart)

@@ -8,7 +8,7 @@
 . "$(dirname "$0")/../cli/frame.sh"
 . "$top/tests/hostile/lib.sh"
 
-n=${CASES:-4000}
+n=${CASES:-1500}
 
 new_spool
 start_raw "source:1=cases:$n"

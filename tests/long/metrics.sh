@@ -27,14 +27,4 @@ has 'and would find something' \
 cp doc/examples/docextract.rules.yml tests/long/rules.yml "$dir"
 check 'the rules are correct' promtool check rules "$dir/docextract.rules.yml"
 check 'every alert fires when it should' promtool test rules "$dir/rules.yml"
-missing()
-{
-  local name
-  for name in $(grep -o 'docextract_[a-z_]*' doc/examples/docextract.rules.yml |
-    sort -u); do
-    grep -q "^# TYPE $name " "$dir/metrics" || echo "$name"
-  done
-}
-is 'the rules name metrics that there are' "$(missing)" ''
-
 count_is_good

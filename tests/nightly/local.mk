@@ -5,11 +5,11 @@ EXTRA_DIST += tests/nightly/bench.sh tests/nightly/consumers.sh \
 	tests/nightly/corpus.sh tests/nightly/desktop.sh \
 	tests/nightly/faults.sh tests/nightly/fhir.sh \
 	tests/nightly/foreign.py tests/nightly/gtk-print \
-	tests/nightly/large.sh tests/nightly/office-merge \
-	tests/nightly/office.sh tests/nightly/outages.sh \
-	tests/nightly/page.sh tests/nightly/parts.sh tests/nightly/power.sh \
-	tests/nightly/programs.sh tests/nightly/proxies.sh \
-	tests/nightly/release.sh tests/nightly/storage.py \
-	tests/nightly/storm.sh tests/nightly/swift.sh \
-	tests/nightly/systems.sh tests/nightly/valgrind.sh \
-	tests/nightly/walk.sh tests/nightly/web.sh
+	tests/nightly/large.sh tests/nightly/model.sh \
+	tests/nightly/office-merge tests/nightly/office.sh \
+	tests/nightly/outages.sh tests/nightly/page.sh tests/nightly/parts.sh \
+	tests/nightly/power.sh tests/nightly/programs.sh \
+	tests/nightly/proxies.sh tests/nightly/release.sh \
+	tests/nightly/storage.py tests/nightly/storm.sh \
+	tests/nightly/swift.sh tests/nightly/systems.sh \
+	tests/nightly/valgrind.sh tests/nightly/walk.sh tests/nightly/web.sh
