@@ -5,6 +5,7 @@
  */
 #include "tests/unit/engine_fixture.h"
 
+#include <dirent.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -932,6 +933,37 @@ static void attended_documents_let_others_through(void **state)
     assert_true(is_extracted(fixture.jobs[i]));
 }
 
+static long open_descriptors(void)
+{
+  DIR *dir = opendir("/proc/self/fd");
+  long count = 0;
+
+  assert_non_null(dir);
+  while (readdir(dir) != NULL)
+    count++;
+  assert_int_equal(closedir(dir), 0);
+  return count;
+}
+
+/* A hospital has more waiting charts in an outage than a process may have open
+ * files. */
+static void waiting_documents_have_no_open_descriptors(void **state)
+{
+  long before = open_descriptors();
+  int i;
+
+  (void)state;
+  bad_status = 503;
+  until_ms = FIXTURE_BEGIN_MS + 30 * MIN;
+  fixture.odd = rejects_all;
+  for (i = 0; i < 100; i++)
+    (void)fixture_job(1, false);
+  fixture_drive(FIXTURE_BEGIN_MS + 20 * MIN);
+  assert_in_range(open_descriptors() - before, 0, 20);
+  fixture_drive(until_ms + 10 * MIN);
+  assert_int_equal(extracted(), 100);
+}
+
 int main(void)
 {
 #define SEVERAL(test) \
@@ -966,6 +998,7 @@ int main(void)
       SEVERAL(section_does_not_wait_for_the_backlog_of_another),
       SEVERAL(backlog_is_registered_in_the_order_of_printing),
       SEVERAL(attended_documents_let_others_through),
+      SEVERAL(waiting_documents_have_no_open_descriptors),
   };
 
   return cmocka_run_group_tests(tests, NULL, NULL);
