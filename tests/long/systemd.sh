@@ -297,7 +297,7 @@ nothing_is_left() # by the backends
   ! find "$spool/jobs" -name job.json -exec jq -r .print.backend {} + |
     grep -qx left
 }
-wrong='unknown directive; possible here: '
+wrong="unknown directive 'TokenKey'; did you mean "
 print_charts
 cp "$config" "$dir/config"
 sed -i 's/TokenKeyFile/TokenKey/' "$config"
