@@ -370,6 +370,10 @@ static void call_end(struct call *call)
   }
   engine_release_slot(&call->slot, call->response);
   if (call->kind != CALLS_NONE) {
+    if (dx_breaker_is_open(&call->svc->outage[call->kind]) ||
+        dx_breaker_is_open(&call->svc->rejected[call->kind]))
+      engine_rouse_resting(
+          call->engine); /* one of them may be the next probe */
     dx_breaker_drop(&call->svc->outage[call->kind], run_of(call->sub)->id);
     dx_breaker_drop(&call->svc->rejected[call->kind], run_of(call->sub)->id);
   }

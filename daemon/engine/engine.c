@@ -427,7 +427,9 @@ static int64_t engine_run_submission(struct dx_engine *engine,
   } else if (step == STEP_DELIVER) {
     engine_deliver(engine, sub);
   } else {
-    return engine_consider(engine, svc, sub, step, due, now);
+    due = engine_consider(engine, svc, sub, step, due, now);
+    run->is_candidate = due == NEVER;
+    return due;
   }
   return NEVER;
 }
@@ -466,8 +468,10 @@ static int64_t engine_run_steps(struct dx_engine *engine, struct dx_job *job)
   int64_t next = NEVER, due;
   size_t i;
 
-  for (i = 0; i < job->submission_count; i++)
+  for (i = 0; i < job->submission_count; i++) {
+    run_of(&job->submissions[i])->is_candidate = false;
     run_of(&job->submissions[i])->line = NULL;
+  }
   if (now < job->drive->due_ms) { /* until then, users see the problem */
     if (!job->dirty && job->behind && late_ms != 0)
       (void)engine_save_job(engine, job, false);
@@ -738,6 +742,7 @@ static bool engine_reap(struct dx_engine *engine)
       }
     if (is_over && !job->ended) {
       job->ended = true;
+      engine_rouse(job->drive); /* OnResult is due */
       engine->observer.ended(engine->observer.ctx, job);
       any = true;
     }

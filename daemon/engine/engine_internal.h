@@ -143,8 +143,8 @@ struct run {
   int64_t due_ms;             /* no step before then; engine_wait() */
   enum wait wait;             /* why */
   bool is_held_back;          /* by an open breaker, whose problem it shows */
-  struct service_state *line; /* of this section: only other calls keep it
-                                 from its next one; NULL: it has another step */
+  bool is_candidate;          /* for the next slot */
+  struct service_state *line; /* of this section, if its next call is due */
   int64_t waiting_since;      /* for a slot; 0: not waiting */
   int64_t tried_ms;           /* its last call; or when it was added */
   int tries;                  /* consecutive failures; call.c */
@@ -339,6 +339,8 @@ void engine_hook_stop(struct dx_engine *engine);
 /* The next turn looks at the job: something has changed. */
 void engine_rouse(struct dx_drive *drive);
 void engine_rouse_all(struct dx_engine *engine);
+/* Those that rest until a time, which may have become earlier. */
+void engine_rouse_resting(struct dx_engine *engine);
 /* Rouses those whose time has come, and the first of each line. Returns when to
  * call it again; INT64_MAX: never. */
 int64_t engine_rouse_due(struct dx_engine *engine, int64_t now);

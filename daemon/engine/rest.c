@@ -49,6 +49,14 @@ void engine_rouse_all(struct dx_engine *engine)
     engine_rouse(drive);
 }
 
+void engine_rouse_resting(struct dx_engine *engine)
+{
+  struct dx_drive *drive;
+
+  while ((drive = RB_MIN(times, &engine->resting)) != NULL)
+    engine_rouse(drive);
+}
+
 int64_t engine_rouse_due(struct dx_engine *engine, int64_t now)
 {
   struct dx_drive *drive;
@@ -63,13 +71,15 @@ int64_t engine_rouse_due(struct dx_engine *engine, int64_t now)
   return drive != NULL ? drive->rest_ms : INT64_MAX;
 }
 
-/* It waits for its first call. After a failed call, an open breaker chooses
- * among those that have failed, by more than their age. */
+/* It waits for its first call: what holds it back also holds back all others
+ * in its line. After a failed call, or source, an open breaker chooses by more
+ * than age. */
 static bool rest_is_new(const struct dx_submission *sub)
 {
   const struct run *run = run_of(sub);
 
-  return sub->state == DX_ST_STORED && run->tries == 0 && run->rejections == 0;
+  return sub->state == DX_ST_STORED && run->tries == 0 &&
+         run->rejections == 0 && sub->start_overs == 0;
 }
 
 /* The section in whose line the job waits: that of all its documents, which are
@@ -110,12 +120,12 @@ static bool rest_must_be_looked_at(const struct dx_job *job)
   return false;
 }
 
-static bool rest_is_in_line(const struct dx_job *job)
+static bool rest_is_candidate(const struct dx_job *job)
 {
   size_t i;
 
   for (i = 0; i < job->submission_count; i++)
-    if (run_of(&job->submissions[i])->line != NULL)
+    if (run_of(&job->submissions[i])->is_candidate)
       return true;
   return false;
 }
@@ -133,7 +143,7 @@ void engine_rest(struct dx_drive *drive, int64_t now)
     drive->rest = REST_IN_LINE;
     drive->line = line;
     (void)RB_INSERT(ages, &line->line, drive);
-  } else if (drive->next_ms != INT64_MAX && !rest_is_in_line(job)) {
+  } else if (drive->next_ms != INT64_MAX && !rest_is_candidate(job)) {
     drive->rest = REST_UNTIL;
     drive->rest_ms = drive->next_ms;
     (void)RB_INSERT(times, &engine->resting, drive);

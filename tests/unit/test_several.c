@@ -707,6 +707,25 @@ static void outage_of_the_extraction_ends_nothing(void **state)
   assert_true(fixture.now_ms < fixture_nth(EXTRACT, 1)->ended_ms + 30 * S);
 }
 
+/* Those that start over are older, and wait for hours. */
+static void failed_documents_do_not_hold_up_new_ones(void **state)
+{
+  int i, posts;
+
+  (void)state;
+  fixture.fails = always_fails;
+  (void)fixture_named("bad.pdf");
+  (void)fixture_named("bad2.pdf");
+  (void)fixture_named("bad3.pdf");
+  fixture_drive(FIXTURE_BEGIN_MS + 5 * MIN);
+  posts = fixture.count[POST];
+  fixture.processing_ms = 5 * MIN;
+  for (i = 0; i < 5; i++)
+    (void)arrive(fixture_job(1, false));
+  fixture_drive(fixture.now_ms + 10 * S);
+  assert_int_equal(fixture.count[POST], posts + 5);
+}
+
 /* However often each one is tried. */
 static void days_without_extraction_end_nothing(void **state)
 {
@@ -998,6 +1017,7 @@ int main(void)
       SEVERAL(section_does_not_wait_for_the_backlog_of_another),
       SEVERAL(backlog_is_registered_in_the_order_of_printing),
       SEVERAL(attended_documents_let_others_through),
+      SEVERAL(failed_documents_do_not_hold_up_new_ones),
       SEVERAL(waiting_documents_have_no_open_descriptors),
   };
 
