@@ -662,7 +662,8 @@ void dx_engine_hurry(struct dx_engine *engine, struct dx_job *job)
 
   if (job->drive == NULL)
     return;
-  engine_rouse_all(engine); /* the breakers change */
+  engine_rouse_resting(engine); /* the breakers change */
+  engine_rouse(job->drive);
   job->drive->due_ms = job->drive->due_ms != 0 ? now : 0;
   for (i = 0; i < job->submission_count; i++) {
     struct dx_submission *sub = &job->submissions[i];
