@@ -226,3 +226,22 @@ for job in "${jobs[@]}"; do
 done
 stop_notify
 check "$t: it exits on SIGTERM" [ -z "$NOTIFY_PID" ]
+
+# Ends are requested since a minute before the last one, in whole seconds.
+t='an end in the second in which the last minute begins'
+rm -rf "$spool"/finished/*
+print -d chart "$dir/a.pdf"
+until_true has_finished 1
+journal=$(echo "$spool"/finished/*/job.json)
+at=$(date -d '2 hours ago' +%s)
+jq --arg at "$(date -u -d "@$at" +%FT%TZ)" \
+  '.submissions[0].delivered_at = $at' "$journal" > "$dir/new"
+cat "$dir/new" > "$journal"
+key=${journal%/*}
+printf '%s\n' "${at}000 ${key##*/}" "$((at + 60))900 begin" \
+  > "$(echo "$dir"/state/*/*[!k])"
+shown_once=$job
+start_notify
+another_is_shown
+is "$t: it is not shown again" "$(shown "$shown_once")" ''
+stop_notify
