@@ -42,9 +42,10 @@
   X(config, "", "check the configuration and print the effective values")      \
   X(hello, "[--service NAME]", "test the connection step by step")             \
   X(jobs,                                                                      \
-    "[--all] [--state STATE] [--queue QUEUE] [--user USER]\n"                  \
-    "                       [--service NAME] [--json] [--watch] [--seen]",     \
-    "list unfinished jobs and those of the last day, newest last")             \
+    "[JOB...] [--all] [--state STATE] [--queue QUEUE]\n"                       \
+    "                       [--user USER] [--service NAME] [--json]\n"         \
+    "                       [--watch] [--seen]",                               \
+    "list unfinished jobs and those of the last day, or show JOB")             \
   X(metrics, "", "print metrics in Prometheus format")                         \
   X(purge, "[JOB...] [--older-than AGE] [--dry-run]",                          \
     "remove finished jobs from the spool, but keep their results")             \
@@ -206,6 +207,12 @@ void cli_cups_name(const struct dx_job *job, char name[CLI_CUPS_NAME_BYTES]);
 /* The n-th word of dx_job_status(); NULL after the last one. Static memory. */
 const char *cli_state_word(size_t n);
 #define CLI_STATES (DX_ST_COUNT + 1)
+
+/* ---- job.c ---- */
+
+/* Prints one job in detail. message: for the administrator or the user. */
+void cli_print_job(const struct cli *cli, const struct dx_job *job,
+                   const char *message);
 
 /* ---- stop.c ---- */
 

@@ -418,22 +418,29 @@ static void jobs_print_changed(const struct watch *w)
   }
 }
 
+/* NULL: out of memory. */
+static char *jobs_array_json(const struct list *list)
+{
+  struct dx_json_out out = {.pretty = !list->cli->watch};
+  size_t i;
+
+  dx_json_open(&out, NULL, '[');
+  for (i = 0; i < list->count; i++)
+    dx_json_put_raw(&out, NULL, list->rows[i].json);
+  dx_json_close(&out, ']');
+  return dx_buf_take(&out.text);
+}
+
 static enum dx_code jobs_print(struct watch *w, struct dx_err *err)
 {
   const struct cli *cli = w->now.cli;
-  struct dx_json_out out = {.pretty = !cli->watch};
   char *text;
   enum dx_code code = jobs_read(&w->now, err);
-  size_t i;
 
   if (code != DX_OK)
     return code;
   if (cli->json) {
-    dx_json_open(&out, NULL, '[');
-    for (i = 0; i < w->now.count; i++)
-      dx_json_put_raw(&out, NULL, w->now.rows[i].json);
-    dx_json_close(&out, ']');
-    text = dx_buf_take(&out.text);
+    text = jobs_array_json(&w->now);
     if (text == NULL)
       return dx_fail_nomem(err);
     if (w->json == NULL || strcmp(w->json, text) != 0)
@@ -456,15 +463,62 @@ static enum dx_code jobs_print(struct watch *w, struct dx_err *err)
   return code;
 }
 
+/* ---- one job ---- */
+
+/* A job that a user names. */
+static enum dx_code jobs_show_one(void *ctx, const char *text,
+                                  struct dx_err *err)
+{
+  struct list *list = ctx;
+  char key[DX_KEY_BYTES];
+  struct dx_job *job = NULL;
+  enum dx_code code = cli_pick_job(list->cli, text, key, err);
+
+  list->err = err;
+  if (code == DX_OK)
+    code = cli_read_job(list->cli, key, &job, err);
+  if (code == DX_E_NOT_FOUND && job == NULL)
+    code = dx_fail(err, DX_E_NOT_YET, 0,
+                   "job %s is being received; try again in a moment", text);
+  if (code == DX_OK)
+    code = jobs_add(list, job);
+  if (code == DX_OK && !list->cli->json) {
+    if (list->count > 1)
+      printf("\n");
+    cli_print_job(list->cli, job, list->rows[list->count - 1].text);
+  }
+  dx_job_free(&job);
+  return code;
+}
+
+static enum dx_code jobs_show(struct cli *cli, struct dx_err *err)
+{
+  struct list list = {.cli = cli};
+  char *text = NULL;
+  enum dx_code code;
+
+  list.is_driven = cli->asks || dx_spool_daemon(cli->spool.dirfd) != 0;
+  code = cli_each_argument(cli, jobs_show_one, &list, err);
+  if (cli->json)
+    text = jobs_array_json(&list);
+  if (text != NULL)
+    printf("%s\n", text);
+  free(text);
+  jobs_release(&list);
+  return code;
+}
+
 enum dx_code verb_jobs(struct cli *cli, struct dx_err *err)
 {
   struct watch w = {.now.cli = cli, .before.cli = cli};
   enum dx_code code =
       cli->seen ? cli_open_spool(cli, err) : cli_open_jobs(cli, err);
 
-  cli->is_listing = true;
+  cli->is_listing = cli->arg_count == 0;
   if (code != DX_OK)
     return code;
+  if (cli->arg_count > 0)
+    return jobs_show(cli, err);
   if (cli->seen)
     return cli_request(cli, CLI_PATIENCE_MS, NULL, NULL, err, "seen");
   if (cli->watch)

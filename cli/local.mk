@@ -2,7 +2,7 @@
 bin_PROGRAMS += cli/docextract
 cli_docextract_SOURCES = cli/cli.h cli/config.c \
 	cli/docextractd.c cli/error.c cli/hello.c \
-	cli/jobs.c cli/load.c cli/main.c cli/metrics.c \
+	cli/job.c cli/jobs.c cli/load.c cli/main.c cli/metrics.c \
 	cli/purge.c cli/report.c \
 	cli/result.c cli/retry.c cli/show.c cli/spool.c cli/stop.c cli/submit.c cli/term.c \
 	cli/waiting.c

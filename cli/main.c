@@ -380,6 +380,10 @@ static void usage_check(const struct cli *cli, const struct verb *verb)
     usage_check_state(cli, verb);
   if (verb->run == verb_retry || verb->run == verb_cancel)
     usage_check_all(cli, verb);
+  if (verb->run == verb_jobs && cli->arg_count > 0 &&
+      (cli->all || cli->watch || cli->seen || cli->state != NULL ||
+       cli->queue != NULL || cli->user != NULL || cli->service != NULL))
+    usage_fail(verb, "JOB can be combined with --json only");
 }
 
 /* ---- running ---- */

@@ -94,6 +94,7 @@ enum dx_code cli_read_job(struct cli *cli, const char *name,
     line = dx_json_first(cli->jobs);
   while (line != NULL && strcmp(spool_key_of(line), name) != 0)
     line = dx_json_next(line);
+  cli->job = line;
   return line != NULL ? dx_status_read_job(line, ret_job, err)
                       : dx_fail(err, DX_E_NOT_FOUND, 0, "job not found");
 }

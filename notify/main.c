@@ -77,8 +77,8 @@ static int64_t end_time(const char *end)
 }
 
 /* All earlier ends were shown. If the clock was ahead once, later ends must not
- * be hidden. In whole seconds, as it is requested: what is forgotten must not be
- * sent again. */
+ * be hidden. In whole seconds, as it is requested: what is forgotten must not
+ * be sent again. */
 static int64_t shown_since(const struct shown *shown)
 {
   int64_t since_ms = MIN(shown->last_ms, dx_wall_ms()) - OVERLAP_MS;

@@ -955,7 +955,52 @@ end_play
 dx jobs
 has 'jobs: nor one if it is not tried again' "$out" '0  The chart is on this computer: no connection$'
 
+# --- jobs JOB: one in detail -----------------------------------------------
+
+fresh
+dx submit --title Ahrens-4711 "$dir/a.pdf"
+other_key=$(sed -n 's/^Stored .* as job //p' "$dir/err")
+time='[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}:[0-9]{2}'
+dx jobs "${other_key:0:8}"
+is 'jobs JOB: an extracted job is shown' "$rc $err" '0 '
+has 'jobs JOB: its key' "$out" "^Key +$other_key$"
+has 'jobs JOB: its service' "$out" '^Service +default$'
+has 'jobs JOB: its state' "$out" '^State +extracted$'
+for step in Registered Uploaded Processed Extracted Delivered; do
+  has "jobs JOB: when it was: $step" "$out" "^  $step +$time$"
+done
+has 'jobs JOB: where its results are' "$out" "^  Results +$results$"
+has 'jobs JOB: what to do then' "$out" \
+  "^To do +look at the values: docextract show ${other_key:0:8}$"
+hasnt 'jobs JOB: no title' "$out" Ahrens
+submit_failed "$dir/a.pdf"
+dx jobs "$key"
+has 'jobs JOB: a failed one' "$out" '^State +failed$'
+has 'jobs JOB: its document' "$out" '^Document +1: failed, 1 page$'
+has 'jobs JOB: why' "$out" '^  Reason +.*422'
+has 'jobs JOB: when' "$out" "^  Failed +$time$"
+has 'jobs JOB: what to do about it' "$out" \
+  "^To do +fix the cause, then send it again: docextract retry ${key:0:8}$"
+dx jobs "$key" "$other_key"
+is 'jobs JOB: several' "$(grep -c '^Key ' <<< "$out")" 2
+dx jobs --json "$key"
+is 'jobs JOB --json: only this one' "$rc $(jq -r '.[].key' <<< "$out")" "0 $key"
+dx jobs --all "$key"
+has 'jobs JOB: not with --all' "$rc $err" '^64 .*JOB can be combined with --json only'
+dx jobs 00000000
+has 'jobs JOB: one that does not exist' "$rc $err" '^[1-9].*00000000'
+
 # --- jobs --watch ----------------------------------------------------------
+
+# A reader must never find half of it. Another file would be that of a copy.
+replace() # KEY FILTER
+{
+  local f=$spool/jobs/$1/job.json
+  jq "($2) | .file_id = \"\"" "$f" > "$dir/edited"
+  chown --reference="$f" "$dir/edited"
+  chmod --reference="$f" "$dir/edited"
+  mv "$dir/edited" "$f"
+}
 
 watch() # ARGUMENT...: in the background, into a file
 {
@@ -969,10 +1014,10 @@ fresh
 submit_failed "$dir/a.pdf"
 other_key=$key
 submit_failed "$dir/a.pdf"
-edit "$other_key" '.received_at = "2020-01-01T00:00:00Z"'
+replace "$other_key" '.received_at = "2020-01-01T00:00:00Z"'
 watch
 until_true says "^${key:0:8} .* failed"
-edit "$key" '.message = "something new"'
+replace "$key" '.message = "something new"'
 until_true says 'something new'
 kill -INT "$pid"
 reap
@@ -985,7 +1030,7 @@ hasnt 'jobs --watch: no escape sequences in a pipe' "$(cat "$dir/out")" \
 
 watch --json
 until_true says 'something new'
-edit "$key" '.message = "something else"'
+replace "$key" '.message = "something else"'
 until_true says 'something else'
 kill -TERM "$pid"
 reap

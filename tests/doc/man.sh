@@ -210,7 +210,7 @@ completes 'jobs that may be left out' "${key:0:8}" -c "$conf" purge ''
 completes 'states' 'canceled complete' -c "$conf" jobs --state c
 edit "$key" '.queue = "chart" | .id = "12"'
 completes 'print jobs' 'chart-12' -c "$conf" show ch
-completes 'nothing where there are no arguments' '' -c "$conf" jobs ''
+completes 'nothing where there are no arguments' '' -c "$conf" metrics ''
 completes 'nothing without a configuration' '' -c "$dir/none.conf" retry ''
 
 end

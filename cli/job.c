@@ -1,0 +1,134 @@
+/*
+ * job.c - `docextract jobs JOB`: one job in detail: whose it is, where it comes
+ * from and goes to, when each step was done, what is wrong, and what to do.
+ * Does not print titles or names of people, except for login names.
+ */
+#include "cli/cli.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "lib/base/clock.h"
+#include "lib/base/policy.h"
+
+/* Untrusted text; nothing if there is none. */
+static void job_print_text(const char *name, const char *text)
+{
+  if (text == NULL || text[0] == '\0')
+    return;
+  printf("%-12s ", name);
+  cli_print_plain(text);
+  printf("\n");
+}
+
+static void job_print_time(const char *name, int64_t wall_ms)
+{
+  time_t at = (time_t)(wall_ms / 1000);
+  char text[32];
+  struct tm tm;
+
+  if (wall_ms != 0 && localtime_r(&at, &tm) != NULL &&
+      strftime(text, sizeof(text), "%Y-%m-%d %H:%M:%S", &tm) > 0)
+    job_print_text(name, text);
+}
+
+static void job_print_submission(const struct cli *cli,
+                                 const struct dx_submission *sub)
+{
+  const char *results_dir = cli_results_dir(cli, sub);
+  int64_t pages = 0;
+  size_t i;
+
+  printf("\nDocument%s  ", sub->file_count == 1 ? " " : "s");
+  for (i = 0; i < sub->file_count; i++) {
+    size_t document = sub->files[i].document;
+
+    printf("%s%zu", i > 0 ? ", " : "  ", document + 1);
+    if (document < sub->job->document_count) /* not in docextractd's response */
+      pages += sub->job->documents[document].entry.pages;
+  }
+  printf(": %s", dx_state_word(sub->state));
+  if (pages > 0)
+    printf(", %" PRId64 " page%s", pages, pages == 1 ? "" : "s");
+  if (sub->case_count > 0)
+    printf(", %zu case%s", sub->case_count, sub->case_count == 1 ? "" : "s");
+  printf("\n");
+  job_print_text("  Source", sub->source_id);
+  job_print_time("  Registered", sub->registered_at);
+  job_print_time("  Uploaded", sub->uploaded_at);
+  job_print_time("  Processed", sub->complete_at);
+  job_print_time("  Extracted", sub->extracted_at);
+  job_print_time("  Delivered", sub->delivered_at);
+  job_print_time("  Failed", sub->failed_at);
+  if (sub->delivered_at != 0)
+    job_print_text("  Results", results_dir);
+  job_print_text("  Reason", sub->reason);
+  job_print_text("  Problem", sub->problem.text);
+  job_print_time("  Next try", sub->problem.retry_at > dx_wall_ms()
+                                   ? sub->problem.retry_at
+                                   : 0);
+}
+
+/* What works in this situation. */
+static void job_print_action(const struct cli *cli, const struct dx_job *job)
+{
+  char text[160];
+
+  if (dx_job_is_undecided(job))
+    (void)snprintf(text, sizeof(text),
+                   "decide: to send it: docextract retry %.8s; to cancel it: "
+                   "docextract cancel %.8s",
+                   job->key, job->key);
+  else if (dx_job_count(job, DX_ST_FAILED) > 0)
+    (void)snprintf(text, sizeof(text),
+                   "fix the cause, then send it again: docextract retry %.8s",
+                   job->key);
+  else if (dx_job_count(job, DX_ST_REFUSED) > 0)
+    (void)snprintf(text, sizeof(text),
+                   "correct the refused document, and print it again");
+  else if (dx_job_awaits_hook(job) && dx_job_problem(job)->text[0] != '\0')
+    (void)snprintf(text, sizeof(text),
+                   "fix the program of OnResult, then: docextract retry %.8s",
+                   job->key);
+  else if (dx_job_count(job, DX_ST_EXTRACTED) > 0)
+    (void)snprintf(text, sizeof(text),
+                   "look at the values: docextract show %.8s", job->key);
+  else if (dx_job_needs_admin(job))
+    (void)snprintf(text, sizeof(text),
+                   "fix the cause; it then continues within 10 minutes, or at "
+                   "once with: docextract retry %.8s",
+                   job->key);
+  else if (!dx_job_is_final(job))
+    (void)snprintf(text, sizeof(text),
+                   "nothing, it continues by itself; to cancel it: docextract "
+                   "cancel %.8s",
+                   job->key);
+  else
+    return;
+  if (!cli->asks || dx_job_count(job, DX_ST_EXTRACTED) > 0 ||
+      dx_job_count(job, DX_ST_REFUSED) > 0)
+    job_print_text("To do", text);
+  else
+    job_print_text("To do", "ask your administrator, if it takes too long");
+}
+
+void cli_print_job(const struct cli *cli, const struct dx_job *job,
+                   const char *message)
+{
+  char name[CLI_CUPS_NAME_BYTES];
+  size_t i;
+
+  cli_cups_name(job, name);
+  job_print_text("Print job", name);
+  job_print_text("Key", job->key);
+  job_print_text("User", job->user);
+  job_print_text("Service", job->service);
+  job_print_time("Received", job->received_at);
+  job_print_text("State", dx_job_status(job));
+  job_print_text("Message", message);
+  job_print_action(cli, job);
+  for (i = 0; i < job->submission_count; i++)
+    job_print_submission(cli, &job->submissions[i]);
+}
