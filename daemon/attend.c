@@ -18,13 +18,17 @@
 
 void attend_send_failures(struct client *client, const char *queue)
 {
-  struct manager *manager = client->manager;
-  size_t failed, undecided;
+  const struct manager *manager = client->manager;
+  const struct managed *managed;
+  size_t failed, undecided = 0;
 
   if (queue == NULL || manager_is_loading(manager))
     return;
   failed = failures_count(&manager->failures, queue);
-  undecided = listed_count_undecided(manager, queue);
+  LIST_FOREACH (managed, &manager->jobs, link)
+    undecided += dx_job_is_undecided(managed->job) &&
+                 managed->job->queue != NULL &&
+                 strcmp(managed->job->queue, queue) == 0;
   if (failed + undecided > 0)
     control_send(client, "failures %zu %zu", failed, undecided);
 }
@@ -71,7 +75,6 @@ void attend_reset(struct managed *managed)
   managed->waits = false;
   managed->watch_gap_ms = DX_WATCH_FIRST_MS;
   managed->watch_ms = dx_monotonic_ms();
-  listed_as_watched(managed);
 }
 
 void attend_release(struct managed *managed, enum dx_backend backend)

@@ -5,7 +5,6 @@
  */
 #include "tests/unit/engine_fixture.h"
 
-#include <dirent.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -707,25 +706,6 @@ static void outage_of_the_extraction_ends_nothing(void **state)
   assert_true(fixture.now_ms < fixture_nth(EXTRACT, 1)->ended_ms + 30 * S);
 }
 
-/* Those that start over are older, and wait for hours. */
-static void failed_documents_do_not_hold_up_new_ones(void **state)
-{
-  int i, posts;
-
-  (void)state;
-  fixture.fails = always_fails;
-  (void)fixture_named("bad.pdf");
-  (void)fixture_named("bad2.pdf");
-  (void)fixture_named("bad3.pdf");
-  fixture_drive(FIXTURE_BEGIN_MS + 5 * MIN);
-  posts = fixture.count[POST];
-  fixture.processing_ms = 5 * MIN;
-  for (i = 0; i < 5; i++)
-    (void)arrive(fixture_job(1, false));
-  fixture_drive(fixture.now_ms + 10 * S);
-  assert_int_equal(fixture.count[POST], posts + 5);
-}
-
 /* However often each one is tried. */
 static void days_without_extraction_end_nothing(void **state)
 {
@@ -952,37 +932,6 @@ static void attended_documents_let_others_through(void **state)
     assert_true(is_extracted(fixture.jobs[i]));
 }
 
-static long open_descriptors(void)
-{
-  DIR *dir = opendir("/proc/self/fd");
-  long count = 0;
-
-  assert_non_null(dir);
-  while (readdir(dir) != NULL)
-    count++;
-  assert_int_equal(closedir(dir), 0);
-  return count;
-}
-
-/* A hospital has more waiting charts in an outage than a process may have open
- * files. */
-static void waiting_documents_have_no_open_descriptors(void **state)
-{
-  long before = open_descriptors();
-  int i;
-
-  (void)state;
-  bad_status = 503;
-  until_ms = FIXTURE_BEGIN_MS + 30 * MIN;
-  fixture.odd = rejects_all;
-  for (i = 0; i < 100; i++)
-    (void)fixture_job(1, false);
-  fixture_drive(FIXTURE_BEGIN_MS + 20 * MIN);
-  assert_in_range(open_descriptors() - before, 0, 20);
-  fixture_drive(until_ms + 10 * MIN);
-  assert_int_equal(extracted(), 100);
-}
-
 int main(void)
 {
 #define SEVERAL(test) \
@@ -1017,8 +966,6 @@ int main(void)
       SEVERAL(section_does_not_wait_for_the_backlog_of_another),
       SEVERAL(backlog_is_registered_in_the_order_of_printing),
       SEVERAL(attended_documents_let_others_through),
-      SEVERAL(failed_documents_do_not_hold_up_new_ones),
-      SEVERAL(waiting_documents_have_no_open_descriptors),
   };
 
   return cmocka_run_group_tests(tests, NULL, NULL);
