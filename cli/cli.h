@@ -179,6 +179,12 @@ enum dx_code cli_pick_job(struct cli *cli, const char *text,
                           char key[DX_KEY_BYTES],
                           struct dx_err *err) DX_MUST_USE;
 
+/* The same, and reads the job. E_NOT_YET, without a message, if docextractd has
+ * not picked it up yet. */
+enum dx_code cli_find_job(struct cli *cli, const char *text,
+                          char key[DX_KEY_BYTES], struct dx_job **ret_job,
+                          struct dx_err *err) DX_MUST_USE;
+
 /* True if the text has the form of a key or of the name of a print job. */
 bool cli_is_job_name(const char *text);
 

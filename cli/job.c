@@ -7,11 +7,9 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 #include <time.h>
 
 #include "lib/base/clock.h"
-#include "lib/base/policy.h"
 
 /* Untrusted text; nothing if there is none. */
 static void job_print_text(const char *name, const char *text)
@@ -37,15 +35,14 @@ static void job_print_time(const char *name, int64_t wall_ms)
 static void job_print_submission(const struct cli *cli,
                                  const struct dx_submission *sub)
 {
-  const char *results_dir = cli_results_dir(cli, sub);
   int64_t pages = 0;
   size_t i;
 
-  printf("\nDocument%s  ", sub->file_count == 1 ? " " : "s");
+  printf("\n%-12s ", sub->file_count == 1 ? "Document" : "Documents");
   for (i = 0; i < sub->file_count; i++) {
     size_t document = sub->files[i].document;
 
-    printf("%s%zu", i > 0 ? ", " : "  ", document + 1);
+    printf("%s%zu", i > 0 ? ", " : "", document + 1);
     if (document < sub->job->document_count) /* not in docextractd's response */
       pages += sub->job->documents[document].entry.pages;
   }
@@ -63,7 +60,7 @@ static void job_print_submission(const struct cli *cli,
   job_print_time("  Delivered", sub->delivered_at);
   job_print_time("  Failed", sub->failed_at);
   if (sub->delivered_at != 0)
-    job_print_text("  Results", results_dir);
+    job_print_text("  Results", cli_results_dir(cli, sub));
   job_print_text("  Reason", sub->reason);
   job_print_text("  Problem", sub->problem.text);
   job_print_time("  Next try", sub->problem.retry_at > dx_wall_ms()
@@ -71,10 +68,10 @@ static void job_print_submission(const struct cli *cli,
                                    : 0);
 }
 
-/* What works in this situation. */
-static void job_print_action(const struct cli *cli, const struct dx_job *job)
+/* What works in this situation, for whoever may change the job. */
+static void job_print_action(const struct dx_job *job)
 {
-  char text[160];
+  char text[160] = "";
 
   if (dx_job_is_undecided(job))
     (void)snprintf(text, sizeof(text),
@@ -87,14 +84,7 @@ static void job_print_action(const struct cli *cli, const struct dx_job *job)
                    job->key);
   else if (dx_job_count(job, DX_ST_REFUSED) > 0)
     (void)snprintf(text, sizeof(text),
-                   "correct the refused document, and print it again");
-  else if (dx_job_awaits_hook(job) && dx_job_problem(job)->text[0] != '\0')
-    (void)snprintf(text, sizeof(text),
-                   "fix the program of OnResult, then: docextract retry %.8s",
-                   job->key);
-  else if (dx_job_count(job, DX_ST_EXTRACTED) > 0)
-    (void)snprintf(text, sizeof(text),
-                   "look at the values: docextract show %.8s", job->key);
+                   "correct the refused document, and send it again");
   else if (dx_job_needs_admin(job))
     (void)snprintf(text, sizeof(text),
                    "fix the cause; it then continues within 10 minutes, or at "
@@ -105,12 +95,29 @@ static void job_print_action(const struct cli *cli, const struct dx_job *job)
                    "nothing, it continues by itself; to cancel it: docextract "
                    "cancel %.8s",
                    job->key);
-  else
-    return;
-  if (!cli->asks || dx_job_count(job, DX_ST_EXTRACTED) > 0 ||
-      dx_job_count(job, DX_ST_REFUSED) > 0)
+  else if (dx_job_awaits_hook(job) && dx_job_problem(job)->text[0] != '\0')
+    (void)snprintf(text, sizeof(text),
+                   "fix the program of OnResult, then: docextract retry %.8s",
+                   job->key);
+  else if (dx_job_count(job, DX_ST_EXTRACTED) > 0)
+    (void)snprintf(text, sizeof(text),
+                   "look at the values: docextract show %.8s", job->key);
+  job_print_text("To do", text);
+}
+
+/* For a user, who can only print and look. */
+static void job_print_action_of_user(const struct dx_job *job)
+{
+  char text[60];
+
+  (void)snprintf(text, sizeof(text), "look at the values: docextract show %.8s",
+                 job->key);
+  if (dx_job_count(job, DX_ST_REFUSED) > 0)
+    job_print_text("To do", "correct the refused document, and print it again");
+  else if (dx_job_is_final(job) && dx_job_outcome(job, NULL) == DX_OK)
     job_print_text("To do", text);
-  else
+  else if (dx_job_count(job, DX_ST_FAILED) > 0 || dx_job_is_undecided(job) ||
+           !dx_job_is_final(job))
     job_print_text("To do", "ask your administrator, if it takes too long");
 }
 
@@ -128,7 +135,10 @@ void cli_print_job(const struct cli *cli, const struct dx_job *job,
   job_print_time("Received", job->received_at);
   job_print_text("State", dx_job_status(job));
   job_print_text("Message", message);
-  job_print_action(cli, job);
+  if (cli->asks)
+    job_print_action_of_user(job);
+  else
+    job_print_action(job);
   for (i = 0; i < job->submission_count; i++)
     job_print_submission(cli, &job->submissions[i]);
 }

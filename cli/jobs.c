@@ -278,6 +278,11 @@ static const struct row jobs_header = {.key = "KEY",
                                        .counts = " DOCS  CASES",
                                        .text = "MESSAGE"};
 
+static bool jobs_are_driven(const struct cli *cli)
+{
+  return cli->asks || dx_spool_daemon(cli->spool.dirfd) != 0;
+}
+
 /* Reads the current jobs, and sorts them, newest last. */
 static enum dx_code jobs_read(struct list *list, struct dx_err *err)
 {
@@ -285,8 +290,7 @@ static enum dx_code jobs_read(struct list *list, struct dx_err *err)
   enum dx_code code;
 
   list->err = err;
-  list->is_driven =
-      list->cli->asks || dx_spool_daemon(list->cli->spool.dirfd) != 0;
+  list->is_driven = jobs_are_driven(list->cli);
   code = cli_each_job(list->cli, jobs_visit, list, err);
   jobs_sort(list, jobs_by_key);
   list->digits = KEY_DIGITS;
@@ -472,12 +476,10 @@ static enum dx_code jobs_show_one(void *ctx, const char *text,
   struct list *list = ctx;
   char key[DX_KEY_BYTES];
   struct dx_job *job = NULL;
-  enum dx_code code = cli_pick_job(list->cli, text, key, err);
+  enum dx_code code = cli_find_job(list->cli, text, key, &job, err);
 
   list->err = err;
-  if (code == DX_OK)
-    code = cli_read_job(list->cli, key, &job, err);
-  if (code == DX_E_NOT_FOUND && job == NULL)
+  if (code == DX_E_NOT_YET)
     code = dx_fail(err, DX_E_NOT_YET, 0,
                    "job %s is being received; try again in a moment", text);
   if (code == DX_OK)
@@ -497,7 +499,7 @@ static enum dx_code jobs_show(struct cli *cli, struct dx_err *err)
   char *text = NULL;
   enum dx_code code;
 
-  list.is_driven = cli->asks || dx_spool_daemon(cli->spool.dirfd) != 0;
+  list.is_driven = jobs_are_driven(cli);
   code = cli_each_argument(cli, jobs_show_one, &list, err);
   if (cli->json)
     text = jobs_array_json(&list);

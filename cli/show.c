@@ -233,16 +233,14 @@ static enum dx_code show_all(struct show *s, const struct dx_job *job,
 static enum dx_code show_job(struct show *s, const char *text,
                              struct dx_err *err)
 {
-  char key[DX_KEY_BYTES] = "";
+  char key[DX_KEY_BYTES];
   struct dx_job *job = NULL;
   enum dx_code code =
       s->cli->spool.dirfd < 0 ? cli_open_jobs(s->cli, err) : DX_OK;
 
   if (code == DX_OK)
-    code = cli_pick_job(s->cli, text, key, err);
-  if (code == DX_OK)
-    code = cli_read_job(s->cli, key, &job, err);
-  if (code == DX_E_NOT_FOUND && key[0] != '\0') /* not picked up yet */
+    code = cli_find_job(s->cli, text, key, &job, err);
+  if (code == DX_E_NOT_YET)
     code = dx_fail(err, DX_E_NOT_YET, 0, NO_RESULTS_YET SEE_STATUS, key);
   if (code == DX_OK)
     code = show_all(s, job, err);

@@ -227,6 +227,18 @@ enum dx_code cli_pick_job(struct cli *cli, const char *text,
   return code;
 }
 
+enum dx_code cli_find_job(struct cli *cli, const char *text,
+                          char key[DX_KEY_BYTES], struct dx_job **ret_job,
+                          struct dx_err *err)
+{
+  enum dx_code code = cli_pick_job(cli, text, key, err);
+
+  if (code != DX_OK)
+    return code;
+  code = cli_read_job(cli, key, ret_job, err);
+  return code == DX_E_NOT_FOUND ? DX_E_NOT_YET : code;
+}
+
 /* ---- several jobs ---- */
 
 /* Queue names are case-insensitive, as in CUPS. */
