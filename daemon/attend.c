@@ -18,17 +18,13 @@
 
 void attend_send_failures(struct client *client, const char *queue)
 {
-  const struct manager *manager = client->manager;
-  const struct managed *managed;
-  size_t failed, undecided = 0;
+  struct manager *manager = client->manager;
+  size_t failed, undecided;
 
   if (queue == NULL || manager_is_loading(manager))
     return;
   failed = failures_count(&manager->failures, queue);
-  LIST_FOREACH (managed, &manager->jobs, link)
-    undecided += dx_job_is_undecided(managed->job) &&
-                 managed->job->queue != NULL &&
-                 strcmp(managed->job->queue, queue) == 0;
+  undecided = listed_count_undecided(manager, queue);
   if (failed + undecided > 0)
     control_send(client, "failures %zu %zu", failed, undecided);
 }
@@ -75,6 +71,7 @@ void attend_reset(struct managed *managed)
   managed->waits = false;
   managed->watch_gap_ms = DX_WATCH_FIRST_MS;
   managed->watch_ms = dx_monotonic_ms();
+  listed_as_watched(managed);
 }
 
 void attend_release(struct managed *managed, enum dx_backend backend)

@@ -21,14 +21,14 @@ libdxd_a_SOURCES = daemon/cupsd.c daemon/cupsd.h \
 	daemon/engine/hello.c daemon/engine/on_result.c \
 	daemon/engine/order.c daemon/engine/order.h \
 	daemon/engine/poll.c daemon/engine/register.c \
-	daemon/engine/upload.c \
+	daemon/engine/rest.c daemon/engine/upload.c \
 	\
 	daemon/files.c daemon/files.h daemon/sweep.c daemon/sweep.h
 
 sbin_PROGRAMS += daemon/docextractd
 daemon_docextractd_SOURCES = daemon/attend.c daemon/control.c \
 	daemon/control.h daemon/failures.c daemon/failures.h daemon/main.c \
-	daemon/manager.c daemon/manager.h daemon/permit.c \
+	daemon/listed.c daemon/manager.c daemon/manager.h daemon/permit.c \
 	daemon/status.c daemon/status.h daemon/verbs.c \
 	daemon/watch.c daemon/watch.h
 daemon_docextractd_CPPFLAGS = $(AM_CPPFLAGS) $(SYSTEMD_CFLAGS)

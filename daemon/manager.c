@@ -116,6 +116,7 @@ static struct managed *enlist(struct manager *manager, struct dx_job *job,
   struct managed *managed = calloc(1, sizeof(*managed));
 
   if (managed != NULL) {
+    managed->manager = manager;
     managed->job = job;
     managed->is_new = !dx_job_is_final(job);
   }
@@ -129,6 +130,7 @@ static struct managed *enlist(struct manager *manager, struct dx_job *job,
     return NULL;
   }
   LIST_INSERT_HEAD(&manager->jobs, managed, link);
+  listed_as_undecided(managed);
   failures_remove(&manager->failures, job->key);
   return managed;
 }
@@ -142,6 +144,7 @@ void manager_drop(struct manager *manager, struct managed *managed)
     client->waits = client->waits == managed ? NULL : client->waits;
   }
   LIST_REMOVE(managed, link);
+  listed_forget(managed);
   forget_names(manager, managed);
   /* NOLINTNEXTLINE(*-core.NullDereference): no client makes it NULL */
   if (dx_job_awaits_hook(managed->job)) /* it was not released */
@@ -545,6 +548,7 @@ void manager_expire(void *ctx, struct dx_job *job)
              "expired, its documents are removed; it was not finished "
              "within KeepUnfinished");
   dx_job_end(job, DX_EV_EXPIRE);
+  dx_engine_wake(job);
   if (managed == NULL && manager_take(manager, job, &err) != DX_OK)
     dx_log(DX_LOG_ERROR, "job %s: %s: %s", key, dx_code_name(err.code),
            err.text);
@@ -563,6 +567,7 @@ static bool on_canceled(void *ctx, const char *key)
 
   if (managed != NULL && !managed->job->ended) {
     (void)dx_job_cancel_other_print(managed->job, key);
+    dx_engine_wake(managed->job);
     return true;
   }
   code = manager_borrow(manager, key, &managed, &err);

@@ -7,6 +7,7 @@
  *     manager.c    receipts, the list of jobs, and what passes to the engine
  *     permit.c     whether a document may be sent
  *     attend.c     what clients are told
+ *     listed.c     the jobs about which something is to be asked or told
  *
  * Each of these files calls only those below it; the engine and cupsd.h call
  * only manager.c.
@@ -35,6 +36,8 @@
 /* A job that is not over, or whose OnResult is pending. */
 struct managed {
   LIST_ENTRY(managed) link;
+  LIST_ENTRY(managed) watched, undecided; /* in these lists of the manager */
+  struct manager *manager;
   SLIST_HEAD(, named) names; /* its keys in manager->by_key */
   struct dx_job *job;
   struct client *attendant; /* NULL: none attends */
@@ -46,6 +49,7 @@ struct managed {
   struct question question; /* to cupsd */
   int64_t asked_ms;         /* answers of cupsd must be at least this new */
   bool waits;               /* the last answer permits nothing */
+  bool in_watched, in_undecided; /* listed.c: it is in this list */
   int64_t watch_ms; /* when to ask cupsd for the state of the print job again */
   int64_t watch_gap_ms;
 };
@@ -61,6 +65,9 @@ struct manager {
   struct watch watch;
   LIST_HEAD(, client) clients; /* that have sent a verb */
   LIST_HEAD(, managed) jobs;
+  LIST_HEAD(, managed) watched; /* about which cupsd may be asked */
+  LIST_HEAD(, managed)
+  undecided;    /* and those that were, until somebody looks */
   void *by_key; /* the same, by the keys of all their print jobs: tsearch(3) */
   struct failures failures;
   int64_t receipts_ms; /* when to scan received/ again */
@@ -183,6 +190,18 @@ void attend_refused(struct manager *manager, const char *name, bool is_final,
 int64_t attend_turn(struct manager *manager);
 /* A note of the engine. */
 void attend_note(struct managed *managed, const struct dx_note *note);
+
+/* ---- listed.c ---- */
+
+/* permit_turn() looks at the job, until nothing is to be asked about it. */
+void listed_as_watched(struct managed *managed);
+void listed_as_unwatched(struct managed *managed);
+/* To be called when dx_job_is_undecided() may have become true. */
+void listed_as_undecided(struct managed *managed);
+/* How many undecided jobs there are of a queue. */
+size_t listed_count_undecided(struct manager *manager, const char *queue);
+/* The job is in no list any more. */
+void listed_forget(struct managed *managed);
 
 /* ---- verbs.c ---- */
 

@@ -58,6 +58,7 @@ static void set_undecided(struct managed *managed, bool is_undecided)
                      is_undecided ? undecided_text : "", 0);
   if (is_undecided)
     dx_job_log(DX_LOG_WARNING, job, "%s", undecided_text);
+  listed_as_undecided(managed);
   job->dirty = true;
 }
 
@@ -167,6 +168,7 @@ enum dx_permission permit_ask(struct manager *manager, struct managed *managed)
       return DX_MAY_WAIT;
     if (managed->asked_ms == 0)
       managed->asked_ms = dx_monotonic_ms();
+    listed_as_watched(managed);
     if (!cupsd_answer(&manager->cupsd, job, &managed->question,
                       managed->asked_ms, &answer))
       return DX_MAY_WAIT;
@@ -201,14 +203,17 @@ void permit_learn(struct managed *managed, enum dx_answer answer)
 int64_t permit_turn(struct manager *manager)
 {
   int64_t now = dx_monotonic_ms(), next = INT64_MAX;
-  struct managed *managed;
+  struct managed *managed = LIST_FIRST(&manager->watched), *after;
   enum dx_answer answer;
 
-  LIST_FOREACH (managed, &manager->jobs, link) {
+  for (; managed != NULL; managed = after) {
+    after = LIST_NEXT(managed, watched);
     if (managed->asked_ms != 0 &&
         cupsd_answer(&manager->cupsd, managed->job, &managed->question,
                      managed->asked_ms, &answer))
       dx_engine_wake(managed->job); /* it asks again */
+    if (managed->asked_ms == 0 && !is_watched(managed))
+      listed_as_unwatched(managed);
     if (!is_watched(managed))
       continue;
     if (managed->watch_ms <= now &&

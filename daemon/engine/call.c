@@ -98,8 +98,8 @@ static void call_count_up(struct host *host, bool has_succeeded)
 }
 
 /* The breaker of calls of this kind has opened. */
-static void call_log_opened(const struct call *call,
-                            const struct dx_breaker *breaker)
+static void call_opened(const struct call *call,
+                        const struct dx_breaker *breaker)
 {
   dx_log(DX_LOG_WARNING,
          "service '%s': %s fail for several documents, and pause for %" PRId64
@@ -107,6 +107,7 @@ static void call_log_opened(const struct call *call,
          call->svc->service->name,
          call->kind == CALLS_CREATE ? "registrations" : "polls",
          breaker->pause_ms / 1000, call->sub->problem.text);
+  engine_rouse_all(call->engine); /* they show it, and may probe */
 }
 
 static void call_copy_problem(struct dx_err *trouble,
@@ -167,7 +168,7 @@ static void call_judge(struct call *call, enum dx_code code)
     call_copy_problem(&svc->lost[call->kind], call->sub);
     if (dx_breaker_fail(outage, &engine_outage_rule, run_of(call->sub)->id,
                         dx_monotonic_ms()))
-      call_log_opened(call, outage);
+      call_opened(call, outage);
   }
   if (verdict != SHOWS_SERVICE)
     return;
@@ -280,7 +281,7 @@ void engine_rejected(struct call *call, bool is_of_section,
   call_copy_problem(&svc->denial[call->kind], sub);
   if (dx_breaker_fail(&svc->rejected[call->kind], &engine_admin_rule, run->id,
                       now))
-    call_log_opened(call, &svc->rejected[call->kind]);
+    call_opened(call, &svc->rejected[call->kind]);
 }
 
 void engine_failed(struct call *call, const struct dx_err *err)
@@ -369,6 +370,10 @@ static void call_end(struct call *call)
   }
   engine_release_slot(&call->slot, call->response);
   if (call->kind != CALLS_NONE) {
+    if (dx_breaker_is_open(&call->svc->outage[call->kind]) ||
+        dx_breaker_is_open(&call->svc->rejected[call->kind]))
+      engine_rouse_resting(
+          call->engine); /* one of them may be the next probe */
     dx_breaker_drop(&call->svc->outage[call->kind], run_of(call->sub)->id);
     dx_breaker_drop(&call->svc->rejected[call->kind], run_of(call->sub)->id);
   }
@@ -403,6 +408,7 @@ struct call *engine_begin_call(struct dx_engine *engine,
   struct run *run = run_of(sub);
   struct service_state *svc = engine_section_of(engine, sub);
 
+  engine_rouse(sub->job->drive);
   run->waiting_since = 0;
   run->call = (struct call){.engine = engine,
                             .svc = svc,

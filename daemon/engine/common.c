@@ -63,6 +63,7 @@ bool engine_may_send(struct dx_engine *engine, struct dx_submission *sub)
   const struct dx_observer *observer = &engine->observer;
   struct dx_job *job = sub->job;
 
+  engine_rouse(job->drive);
   switch (observer->may_send(observer->ctx, job)) {
   case DX_MAY_SEND:
     return true;
@@ -110,6 +111,7 @@ void engine_resume(struct dx_engine *engine, const struct service_state *svc,
   struct dx_drive *drive;
   size_t i;
 
+  engine_rouse_all(engine);
   TAILQ_FOREACH (drive, &engine->drives, link)
     for (i = 0; i < drive->job->submission_count; i++) {
       struct dx_submission *sub = &drive->job->submissions[i];

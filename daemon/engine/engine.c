@@ -184,11 +184,11 @@ static int64_t engine_consider(struct dx_engine *engine,
   enum dx_order order = engine_order(svc, sub, step);
   enum calls kind = engine_next_calls(sub);
   const struct dx_breaker *outage = &svc->outage[kind];
-  const struct dx_err *why;
   int64_t probe_ms = step == STEP_CREATE ? sub->job->drive->ask_ms : 0;
 
-  if (step == STEP_CREATE && !engine_may_create(engine, svc, &why)) {
-    engine_hold_back(engine, sub, true, why);
+  run->line = due_ms <= now ? svc : NULL;
+  if (step == STEP_CREATE && !svc->may_create) {
+    engine_hold_back(engine, sub, true, svc->why_not);
     return NEVER;
   }
   if (count > 0) {
@@ -344,6 +344,8 @@ static void engine_release_job(struct dx_engine *engine, struct dx_job *job)
   engine_abort_calls(job, true);
   for (i = 0; i < job->submission_count; i++)
     engine_drop_start_over(engine, &job->submissions[i]);
+  engine_rouse(job->drive);
+  TAILQ_REMOVE(&engine->roused, job->drive, turn);
   TAILQ_REMOVE(&engine->drives, job->drive, link);
   free(job->drive);
   job->drive = NULL;
@@ -424,7 +426,9 @@ static int64_t engine_run_submission(struct dx_engine *engine,
   } else if (step == STEP_DELIVER) {
     engine_deliver(engine, sub);
   } else {
-    return engine_consider(engine, svc, sub, step, due, now);
+    due = engine_consider(engine, svc, sub, step, due, now);
+    run->is_candidate = due == NEVER;
+    return due;
   }
   return NEVER;
 }
@@ -456,13 +460,17 @@ static int64_t engine_journal_late_ms(const struct dx_job *job)
          (1 + (int64_t)(job->journal_bytes / DX_JOURNAL_LATE_BYTES));
 }
 
-/* Performs the due steps of a job; returns when to check again. */
-static int64_t engine_run_job(struct dx_engine *engine, struct dx_job *job)
+/* Performs the due steps of a job; returns when the next one is due. */
+static int64_t engine_run_steps(struct dx_engine *engine, struct dx_job *job)
 {
   int64_t late_ms = job->drive->late_ms, now = dx_monotonic_ms();
   int64_t next = NEVER, due;
   size_t i;
 
+  for (i = 0; i < job->submission_count; i++) {
+    run_of(&job->submissions[i])->is_candidate = false;
+    run_of(&job->submissions[i])->line = NULL;
+  }
   if (now < job->drive->due_ms) { /* until then, users see the problem */
     if (!job->dirty && job->behind && late_ms != 0)
       (void)engine_save_job(engine, job, false);
@@ -488,12 +496,24 @@ static int64_t engine_run_job(struct dx_engine *engine, struct dx_job *job)
   for (i = 0; i < job->submission_count; i++) {
     due = engine_run_submission(engine, &job->submissions[i], now);
     next = due < next ? due : next;
+    due = engine_limit_ms(engine, &job->submissions[i]);
+    next = due < next ? due : next;
     if (job->dirty || (job->behind && job->drive->late_ms == 0))
       next = now; /* first write the journal, or schedule the write */
     if (job->drive->due_ms > now)
       return job->drive->due_ms;
   }
   return next;
+}
+
+/* Performs the due steps of a job; returns when to check again. */
+static int64_t engine_run_job(struct dx_engine *engine, struct dx_job *job)
+{
+  int64_t next = engine_run_steps(engine, job), late_ms = job->drive->late_ms;
+
+  /* A problem that was found now is to be published before the next step. */
+  return !job->dirty && job->behind && late_ms != 0 && late_ms < next ? late_ms
+                                                                      : next;
 }
 
 /* ---- the interface ---- */
@@ -530,6 +550,8 @@ struct dx_engine *dx_engine_new(const struct dx_config *config,
     return NULL;
   engine->hosts = calloc(config->service_count + 1, sizeof(*engine->hosts));
   TAILQ_INIT(&engine->drives);
+  TAILQ_INIT(&engine->roused);
+  RB_INIT(&engine->resting);
   engine->config = config;
   engine->spool = spool;
   engine->http = http;
@@ -545,6 +567,7 @@ struct dx_engine *dx_engine_new(const struct dx_config *config,
 
     svc->service = service;
     svc->host = engine_find_host(engine, service);
+    RB_INIT(&svc->line);
     svc->token = (struct dx_token){.service = service, .stop_fd = stop_fd};
     (void)dx_storage_last(spool->history_dirfd, service->name, svc->storage);
     dx_counters_begin(&svc->counters, spool->history_dirfd, service->name);
@@ -590,8 +613,11 @@ enum dx_code dx_engine_add(struct dx_engine *engine, struct dx_job *job,
                              job->submission_count * sizeof(struct run));
   if (job->drive == NULL)
     return dx_fail_nomem(err);
+  job->drive->engine = engine;
   job->drive->job = job;
+  job->drive->number = ++engine->last_id;
   TAILQ_INSERT_TAIL(&engine->drives, job->drive, link);
+  TAILQ_INSERT_TAIL(&engine->roused, job->drive, turn);
   job->has_hook = false;
   if (!job->print.undecided) /* the engine reports again what is wrong */
     dx_job_set_problem(job, DX_OK, "", 0);
@@ -635,6 +661,8 @@ void dx_engine_hurry(struct dx_engine *engine, struct dx_job *job)
 
   if (job->drive == NULL)
     return;
+  engine_rouse_resting(engine); /* the breakers change */
+  engine_rouse(job->drive);
   job->drive->due_ms = job->drive->due_ms != 0 ? now : 0;
   for (i = 0; i < job->submission_count; i++) {
     struct dx_submission *sub = &job->submissions[i];
@@ -666,12 +694,16 @@ void dx_engine_tell(struct dx_engine *engine, struct dx_job *job)
 
 void dx_engine_wake(struct dx_job *job)
 {
-  if (job->drive != NULL)
-    job->drive->ask_ms = 0; /* every turn checks all jobs */
+  if (job->drive == NULL)
+    return;
+  job->drive->ask_ms = 0;
+  engine_rouse(job->drive);
 }
 
 bool dx_engine_save(struct dx_engine *engine, struct dx_job *job)
 {
+  if (job->drive != NULL)
+    engine_rouse(job->drive);
   return engine_save_job(engine, job, true);
 }
 
@@ -694,14 +726,14 @@ enum dx_code dx_engine_remove(struct dx_engine *engine, struct dx_job *job)
  * OnResult is pending; true if there were any. */
 static bool engine_reap(struct dx_engine *engine)
 {
-  struct dx_drive *drive = TAILQ_FIRST(&engine->drives);
+  struct dx_drive *drive = TAILQ_FIRST(&engine->roused);
   bool any = false, is_over;
   size_t i;
 
   while (drive != NULL) {
     struct dx_job *job = drive->job;
 
-    drive = TAILQ_NEXT(drive, link);
+    drive = TAILQ_NEXT(drive, turn);
     is_over = !job->dirty;
     if (is_over && job->halt.code == DX_OK)
       for (i = 0; i < job->submission_count; i++) {
@@ -710,6 +742,7 @@ static bool engine_reap(struct dx_engine *engine)
       }
     if (is_over && !job->ended) {
       job->ended = true;
+      engine_rouse(job->drive); /* OnResult is due */
       engine->observer.ended(engine->observer.ctx, job);
       any = true;
     }
@@ -733,7 +766,8 @@ static bool engine_is_unfilled(const struct dx_submission *sub)
          (call->http != NULL && call->kind == CALLS_CREATE);
 }
 
-/* Not of print jobs that are held: they must not block the others. */
+/* Not of print jobs that are held: they must not block the others. No job with
+ * such a source rests. */
 static void engine_count_unfilled(struct dx_engine *engine)
 {
   int64_t now = dx_monotonic_ms();
@@ -743,12 +777,31 @@ static void engine_count_unfilled(struct dx_engine *engine)
 
   for (i = 0; i < engine->config->service_count; i++)
     engine->services[i].unfilled = 0;
-  TAILQ_FOREACH (drive, &engine->drives, link)
+  TAILQ_FOREACH (drive, &engine->roused, turn)
     for (i = 0; now >= drive->ask_ms && i < drive->job->submission_count; i++)
       if (engine_is_unfilled(&drive->job->submissions[i]) &&
           (svc = engine_section_of(engine, &drive->job->submissions[i])) !=
               NULL)
         svc->unfilled++;
+}
+
+/* Those in the lines show why no more sources are created. */
+static void engine_check_storage(struct dx_engine *engine)
+{
+  const struct dx_err *before;
+  size_t i;
+
+  engine_count_unfilled(engine);
+  for (i = 0; i < engine->config->service_count; i++) {
+    struct service_state *svc = &engine->services[i];
+
+    before = svc->why_not;
+    svc->may_create = engine_may_create(engine, svc, &svc->why_not);
+    if (svc->may_create)
+      svc->why_not = NULL;
+    if (svc->why_not != NULL && before == NULL)
+      engine_rouse_all(engine);
+  }
 }
 
 /* Each job may write its journal. On a slow disk, a turn may therefore end
@@ -758,7 +811,7 @@ static int64_t engine_run_all(struct dx_engine *engine)
 {
   int64_t now = dx_monotonic_ms(), until = now + DX_TURN_MS;
   int64_t next = engine_hook_turn(engine), when;
-  struct dx_drive *drive = NULL, *last = TAILQ_LAST(&engine->drives, drives);
+  struct dx_drive *drive = NULL, *last;
   size_t i;
 
   engine->hook_best = NULL;
@@ -767,17 +820,20 @@ static int64_t engine_run_all(struct dx_engine *engine)
     engine->hosts[i].oldest = engine->hosts[i].probe = NULL;
   for (i = 0; i < engine->config->service_count; i++)
     memset(engine->services[i].best, 0, sizeof(engine->services[i].best));
-  engine_count_unfilled(engine);
+  when = engine_rouse_due(engine, now);
+  next = when < next ? when : next;
+  engine_check_storage(engine);
+  last = TAILQ_LAST(&engine->roused, roused);
   while (drive != last) {
     if (drive != NULL && dx_monotonic_ms() >= until) {
       next = until < next ? until : next;
       break;
     }
-    drive = TAILQ_FIRST(&engine->drives);
-    TAILQ_REMOVE(&engine->drives, drive, link);
-    TAILQ_INSERT_TAIL(&engine->drives, drive, link);
-    when = engine_run_job(engine, drive->job);
-    next = when < next ? when : next;
+    drive = TAILQ_FIRST(&engine->roused);
+    TAILQ_REMOVE(&engine->roused, drive, turn);
+    TAILQ_INSERT_TAIL(&engine->roused, drive, turn);
+    drive->next_ms = engine_run_job(engine, drive->job);
+    next = drive->next_ms < next ? drive->next_ms : next;
   }
   if (engine->hook_best != NULL) {
     engine_hook_start(engine, engine->hook_best);
@@ -800,8 +856,8 @@ enum dx_code dx_engine_run(struct dx_engine *engine, int64_t timeout_ms,
                            const int *wake, size_t wake_count,
                            struct dx_err *err)
 {
-  const struct dx_drive *drive;
-  int64_t next, wait;
+  struct dx_drive *drive, *after;
+  int64_t now, next, wait;
   int fds[DX_HTTP_WAKE_MAX];
   bool any;
   size_t i;
@@ -810,8 +866,12 @@ enum dx_code dx_engine_run(struct dx_engine *engine, int64_t timeout_ms,
   any = engine_reap(engine); /* jobs ended by the last responses */
   next = engine_run_all(engine);
   any = engine_reap(engine) || any;
-  TAILQ_FOREACH (drive, &engine->drives, link) /* canceled in this turn */
-    engine_abort_calls(drive->job, false);
+  now = dx_monotonic_ms();
+  for (drive = TAILQ_FIRST(&engine->roused); drive != NULL; drive = after) {
+    after = TAILQ_NEXT(drive, turn);
+    engine_abort_calls(drive->job, false); /* canceled in this turn */
+    engine_rest(drive, now);
+  }
   wait = next == NEVER ? timeout_ms : next - dx_monotonic_ms();
   if (any || wait < 0)
     wait = 0; /* the caller has something to do */

@@ -9,6 +9,7 @@
  *     deliver.c    results and manifests
  *     on_result.c  OnResult
  *     order.c      which class of calls gets the next slot of a host
+ *     rest.c       the jobs that a turn need not look at
  *     hello.c      `docextract hello`
  *     call.c       what all calls share
  *     common.c     what all steps share
@@ -24,6 +25,7 @@
 
 #include "daemon/engine/engine.h"
 
+#include <bsd/sys/tree.h>
 #include <sys/queue.h>
 
 #include "lib/base/clock.h"
@@ -67,6 +69,7 @@ struct host {
 struct service_state {
   const struct dx_service *service;
   struct host *host;
+  RB_HEAD(ages, dx_drive) line; /* of jobs to be registered, which rest */
   struct dx_submission *best[DX_ORDER_COUNT]; /* with the call of this class
                                                  that comes first, of those
                                                  that are due */
@@ -84,6 +87,8 @@ struct service_state {
   int64_t extracted_at; /* wall: its last complete source; 0: none yet */
   struct dx_err upload; /* why its last upload failed; DX_OK: it did not */
   size_t unfilled;      /* its sources without all their files */
+  bool may_create;      /* another one; engine_may_create() */
+  const struct dx_err *why_not;  /* because uploads fail; NULL: they do not */
   char storage[DX_ORIGIN_BYTES]; /* of its last upload URL; "": none yet */
   int64_t away_since_ms;         /* see engine_away_ms(); 0: available */
   int64_t away_ms;               /* total of earlier such times */
@@ -136,15 +141,17 @@ enum wait {
  * except for a struct dx_polled, which call->polled leads to. */
 struct run {
   struct call call;
-  uint64_t id;           /* of the caller, for breakers */
-  int64_t due_ms;        /* no step before then; engine_wait() */
-  enum wait wait;        /* why */
-  bool is_held_back;     /* by an open breaker, whose problem it shows */
-  int64_t waiting_since; /* for a slot; 0: not waiting */
-  int64_t tried_ms;      /* its last call; or when it was added */
-  int tries;             /* consecutive failures; call.c */
-  int rejections;        /* consecutive; call.c */
-  bool has_new_token;    /* after a rejection, which does not count */
+  uint64_t id;                /* of the caller, for breakers */
+  int64_t due_ms;             /* no step before then; engine_wait() */
+  enum wait wait;             /* why */
+  bool is_held_back;          /* by an open breaker, whose problem it shows */
+  bool is_candidate;          /* for the next slot */
+  struct service_state *line; /* of this section, if its next call is due */
+  int64_t waiting_since;      /* for a slot; 0: not waiting */
+  int64_t tried_ms;           /* its last call; or when it was added */
+  int tries;                  /* consecutive failures; call.c */
+  int rejections;             /* consecutive; call.c */
+  bool has_new_token;         /* after a rejection, which does not count */
   struct {
     struct dx_rejections rejections; /* that may be about the document */
     int losses;                      /* consecutive lost creates */
@@ -175,13 +182,29 @@ struct run {
   } on_result;
 };
 
+/* Whether a turn looks at a job; see rest.c. */
+enum rest {
+  REST_NONE,   /* it does */
+  REST_UNTIL,  /* not before rest_ms */
+  REST_IN_LINE /* only when it is the first */
+};
+
 /* The state of a job in the engine. */
 struct dx_drive {
   TAILQ_ENTRY(dx_drive) link;
+  TAILQ_ENTRY(dx_drive) turn; /* in engine->roused */
+  RB_ENTRY(dx_drive) node;    /* in engine->resting, or in a line */
+  struct dx_engine *engine;
   struct dx_job *job;
-  int64_t due_ms;         /* after a local failure: next try; monotonic */
-  int64_t late_ms;        /* if the job is behind: when to publish; monotonic */
-  int64_t ask_ms;         /* no permission: nothing is sent before then */
+  uint64_t number; /* of the drive */
+  enum rest rest;
+  int64_t rest_ms;            /* UNTIL: monotonic */
+  struct service_state *line; /* IN_LINE: of this section */
+  int64_t next_ms; /* when to look at it again; 0: this turn has not looked at
+                      it, or something has changed since then */
+  int64_t due_ms;  /* after a local failure: next try; monotonic */
+  int64_t late_ms; /* if the job is behind: when to publish; monotonic */
+  int64_t ask_ms;  /* no permission: nothing is sent before then */
   enum dx_note_kind told; /* the last problem, if has_told */
   bool has_told;
   struct run runs[]; /* one for each submission */
@@ -228,10 +251,12 @@ struct dx_engine {
   struct dx_spool *spool;
   struct dx_http *http;
   struct dx_observer observer;
-  TAILQ_HEAD(drives, dx_drive)
-  drives;   /* of all jobs; a turn starts with the
-               first, and moves it to the end */
-  int puts; /* in progress */
+  TAILQ_HEAD(drives, dx_drive) drives; /* of all jobs */
+  TAILQ_HEAD(roused, dx_drive)
+  roused;                           /* that do not rest; a turn starts with the
+                                       first, and moves it to the end */
+  RB_HEAD(times, dx_drive) resting; /* until a time */
+  int puts;                         /* in progress */
   int stop_fd;
   LIST_HEAD(, hello) hellos;
   struct hook hook;
@@ -239,7 +264,7 @@ struct dx_engine {
   struct dx_submission *put_best;  /* whose upload comes first */
   struct host *hosts;
   size_t host_count;
-  uint64_t last_id;                /* of a caller */
+  uint64_t last_id;                /* of a caller, or of a drive */
   struct service_state services[]; /* one per service of the config */
 };
 
@@ -273,6 +298,8 @@ void engine_begin_poll(struct dx_submission *sub, int64_t wait_ms);
 void engine_poll_first(struct dx_submission *sub, bool may_have_arrived);
 /* Starts timing the wait for the service, if the submission waits for it. */
 void engine_begin_phase(struct dx_engine *engine, struct dx_submission *sub);
+/* When ProcessingLimit is reached, at the earliest; INT64_MAX: never. */
+int64_t engine_limit_ms(struct dx_engine *engine, struct dx_submission *sub);
 /* Applies ProcessingLimit, also to a call in progress. */
 void engine_check_limit(struct dx_engine *engine, struct dx_submission *sub);
 /* For fetch.c, too: what was polled is ready, or any other code. */
@@ -308,6 +335,19 @@ void engine_hook_start(struct dx_engine *engine, struct dx_submission *sub);
 int64_t engine_hook_ms(struct dx_submission *sub);
 /* Ends the running program, which will be run again. Takes at most a second. */
 void engine_hook_stop(struct dx_engine *engine);
+
+/* ---- rest.c ---- */
+
+/* The next turn looks at the job: something has changed. */
+void engine_rouse(struct dx_drive *drive);
+void engine_rouse_all(struct dx_engine *engine);
+/* Those that rest until a time, which may have become earlier. */
+void engine_rouse_resting(struct dx_engine *engine);
+/* Rouses those whose time has come, and the first of each line. Returns when to
+ * call it again; INT64_MAX: never. */
+int64_t engine_rouse_due(struct dx_engine *engine, int64_t now);
+/* After a turn, which has set drive->next_ms: lets it rest, if it can. */
+void engine_rest(struct dx_drive *drive, int64_t now);
 
 /* ---- hello.c ---- */
 

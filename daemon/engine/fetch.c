@@ -115,16 +115,17 @@ static enum dx_code fetch_done(struct call *call)
 static enum dx_code fetch_start(struct call *call, struct dx_err *err)
 {
   const struct dx_submission *sub = call->sub;
-  int dirfd = sub->job->dirfd;
   char name[DX_FILE_NAME_BYTES];
-  enum dx_code code = dx_fs_check_free(dirfd, err);
+  enum dx_code code = dx_job_open_dir(sub->job, err);
 
+  if (code == DX_OK)
+    code = dx_fs_check_free(sub->job->dirfd, err);
   dx_result_file(sub, call->item, name);
   call->sha = dx_sha256_new();
-  if (call->sha == NULL)
+  if (code == DX_OK && call->sha == NULL)
     code = dx_fail_nomem(err);
   if (code == DX_OK)
-    code = dx_temp_begin(&call->sink, dirfd, name, err);
+    code = dx_temp_begin(&call->sink, sub->job->dirfd, name, err);
   if (code == DX_OK)
     code = dx_api_call(&call->api, DX_CALL_EXTRACT, sub->cases[call->item].id,
                        fetch_take_piece, err);

@@ -30,12 +30,13 @@ static bool hook_keep_said(const struct dx_submission *sub, const char *said,
 {
   char name[DX_FILE_NAME_BYTES];
   struct dx_err err;
-  enum dx_code code;
+  enum dx_code code = dx_job_open_dir(sub->job, &err);
 
   dx_hook_file(sub, name);
-  code = len > 0 ? dx_fs_write(sub->job->dirfd, name, said, len, 0600,
-                               DX_PUBLISH_UNSYNCED, &err)
-                 : dx_fs_remove(sub->job->dirfd, name, &err);
+  if (code == DX_OK)
+    code = len > 0 ? dx_fs_write(sub->job->dirfd, name, said, len, 0600,
+                                 DX_PUBLISH_UNSYNCED, &err)
+                   : dx_fs_remove(sub->job->dirfd, name, &err);
   if (code != DX_OK)
     dx_submission_log(DX_LOG_WARNING, sub, "%s", err.text);
   return code == DX_OK && len > 0;
@@ -220,6 +221,7 @@ static void hook_ended(struct dx_engine *engine, int status)
   hook->pid = 0;
   if (sub == NULL) /* its job is not here, or has ended again since then */
     return;        /* the program is run again */
+  engine_rouse(sub->job->drive);
   if (WIFEXITED(status) && WEXITSTATUS(status) == 0) {
     dx_submission_end_hook(sub);
     sub->job->drive->late_ms = dx_monotonic_ms();

@@ -84,6 +84,18 @@ void engine_begin_phase(struct dx_engine *engine, struct dx_submission *sub)
   engine_note(engine, sub->job, DX_NOTE_WAITING, now);
 }
 
+int64_t engine_limit_ms(struct dx_engine *engine, struct dx_submission *sub)
+{
+  const struct run *run = run_of(sub);
+  const struct service_state *svc = engine_service_of(engine, sub, NULL);
+
+  if (svc == NULL || run->poll.is_denied || run->poll.phase_ms == 0 ||
+      sub->overdue || !poll_is_waiting(sub))
+    return INT64_MAX;
+  return run->poll.phase_ms + engine_away_ms(svc) - run->poll.away_ms +
+         svc->service->processing_limit_ms + 1;
+}
+
 void engine_check_limit(struct dx_engine *engine, struct dx_submission *sub)
 {
   struct run *run = run_of(sub);

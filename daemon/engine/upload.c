@@ -172,11 +172,13 @@ static enum dx_code upload_done(struct call *call)
 
 static enum dx_code upload_start(struct call *call, struct dx_err *err)
 {
-  const struct dx_job *job = call->sub->job;
+  struct dx_job *job = call->sub->job;
   const struct dx_file *file = &call->sub->files[call->item];
   const struct dx_entry *e = &job->documents[file->document].entry;
   char name[DX_FILE_NAME_BYTES];
 
+  if (dx_job_open_dir(job, err) != DX_OK)
+    return err->code;
   dx_document_file(file->document, name);
   call->fd = openat(job->dirfd, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
   if (call->fd < 0)

@@ -21,8 +21,26 @@ struct dx_job *dx_job_new(void)
 
   if (job == NULL)
     return NULL;
-  job->dirfd = -1;
+  job->spool_dirfd = job->dirfd = -1;
   return job;
+}
+
+enum dx_code dx_job_open_dir(struct dx_job *job, struct dx_err *err)
+{
+  struct dx_err why = {.code = DX_OK};
+
+  if (job->dirfd < 0)
+    job->dirfd = dx_fs_open_dir(job->spool_dirfd, job->path, &why);
+  if (why.code != DX_OK && err != NULL)
+    *err = why;
+  return why.code;
+}
+
+void dx_job_close_dir(struct dx_job *job)
+{
+  if (job->dirfd >= 0)
+    (void)close(job->dirfd);
+  job->dirfd = -1;
 }
 
 static void free_cases(struct dx_case *cases, size_t count)
@@ -39,8 +57,7 @@ void dx_job_free(struct dx_job **job)
   if (*job == NULL)
     return;
   dx_fields_release(dx_job_fields, *job);
-  if ((*job)->dirfd >= 0)
-    (void)close((*job)->dirfd);
+  dx_job_close_dir(*job);
   free(*job);
   *job = NULL;
 }
@@ -401,7 +418,8 @@ void dx_submission_end_hook(struct dx_submission *sub)
   dx_submission_set_problem(sub, DX_OK, "", 0);
   sub->job->dirty = true;
   dx_hook_file(sub, name);
-  if (dx_fs_remove(sub->job->dirfd, name, NULL) != DX_OK)
+  if (dx_job_open_dir(sub->job, NULL) != DX_OK ||
+      dx_fs_remove(sub->job->dirfd, name, NULL) != DX_OK)
     dx_log(DX_LOG_DEBUG, "cannot remove '%s'", name); /* it is tried again */
 }
 
@@ -727,7 +745,7 @@ void dx_hook_file(const struct dx_submission *sub,
 
 enum dx_code dx_job_delete_documents(struct dx_job *job, struct dx_err *err)
 {
-  enum dx_code code = DX_OK;
+  enum dx_code code = dx_job_open_dir(job, err);
   char name[DX_FILE_NAME_BYTES];
   size_t i, k;
 

@@ -158,7 +158,8 @@ struct dx_job {
   struct dx_submission *submissions;
   size_t submission_count;
   char path[DX_JOB_PATH_BYTES]; /* below SpoolDir: "jobs/KEY" */
-  int dirfd;                    /* its directory; -1: none */
+  int spool_dirfd;              /* SpoolDir, borrowed; -1: none */
+  int dirfd;                    /* its directory; -1: it is not open */
   bool dirty;                   /* the journal is older than the memory */
   bool behind;                  /* the same, for data that need not be
                                    durable */
@@ -197,6 +198,12 @@ void dx_submission_log(enum dx_log_level level, const struct dx_submission *sub,
 
 /* An empty job with no directory; NULL when out of memory. */
 struct dx_job *dx_job_new(void);
+/* Opens job->dirfd, unless it is open: before it is used. E_IO, and the other
+ * codes of dx_fs_open_dir(). */
+enum dx_code dx_job_open_dir(struct dx_job *job,
+                             struct dx_err *err) DX_MUST_USE;
+/* Until it is used again: thousands of jobs may wait. */
+void dx_job_close_dir(struct dx_job *job);
 void dx_job_free(struct dx_job **job);
 
 /*

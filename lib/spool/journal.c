@@ -139,8 +139,10 @@ enum dx_code dx_job_publish(struct dx_job *job, struct dx_err *err)
 {
   struct dx_json_out out = {.pretty = true};
   struct dx_temp temp = DX_TEMP_NONE;
-  enum dx_code code = dx_temp_begin(&temp, job->dirfd, JOURNAL_NAME, err);
+  enum dx_code code = dx_job_open_dir(job, err);
 
+  if (code == DX_OK)
+    code = dx_temp_begin(&temp, job->dirfd, JOURNAL_NAME, err);
   if (code == DX_OK) {
     dx_fs_file_id(temp.fd, job->file_id);
     dx_job_put(job, &out, NULL);

@@ -233,8 +233,11 @@ static enum dx_code move_documents(struct dx_job *job,
                                    struct dx_err *err)
 {
   char name[DX_FILE_NAME_BYTES];
+  enum dx_code code = dx_job_open_dir(job, err);
   size_t i, k;
 
+  if (code != DX_OK)
+    return code;
   for (i = 0; i < job->submission_count; i++) {
     const struct dx_submission *sub = &job->submissions[i];
 

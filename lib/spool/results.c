@@ -150,11 +150,13 @@ static enum dx_code deliver(const struct dx_submission *sub, size_t index,
                             int dirfd, const char *name, struct dx_err *err)
 {
   const char *sha256 = sub->cases[index].sha256;
-  int from = sub->job->dirfd;
   char stored[DX_FILE_NAME_BYTES];
   bool is_there;
-  enum dx_code code = make_room(sub, dirfd, name, &is_there, err);
+  enum dx_code code = dx_job_open_dir(sub->job, err);
+  int from = sub->job->dirfd;
 
+  if (code == DX_OK)
+    code = make_room(sub, dirfd, name, &is_there, err);
   if (code != DX_OK)
     return code;
   if (is_there) { /* before a crash, or from a service with the same ids */

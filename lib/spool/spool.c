@@ -252,6 +252,7 @@ enum dx_code dx_spool_receive(struct dx_spool *spool, struct dx_job **ret_job,
 
   if (job == NULL)
     return dx_fail_nomem(err);
+  job->spool_dirfd = spool->dirfd;
   name_incoming(job->path);
   job->received_at = dx_wall_ms();
   if (mkdirat(spool->dirfd, job->path, 0700) < 0)
@@ -427,6 +428,7 @@ static enum dx_code load_at(struct dx_spool *spool, const char *parent,
   if (job == NULL)
     return dx_fail_nomem(err);
   (void)snprintf(job->path, sizeof(job->path), "%s/%s", parent, name);
+  job->spool_dirfd = spool->dirfd;
   job->dirfd = openat(spool->dirfd, job->path,
                       O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
   if (job->dirfd >= 0)
@@ -615,7 +617,8 @@ enum dx_code dx_spool_settle(struct dx_spool *spool, struct dx_job *job,
     return DX_OK;
   code = dx_job_delete_documents(job, err);
   /* A crash while a finished job was merged leaves a half-written journal. */
-  dx_temp_sweep(job->dirfd, 0);
+  if (code == DX_OK)
+    dx_temp_sweep(job->dirfd, 0);
   /* Not fsynced: after a power failure docextractd finds it in jobs/ and moves
    * it again. */
   if (code == DX_OK && dx_job_is_finished(job) && !dx_job_awaits_hook(job))
@@ -752,7 +755,10 @@ size_t dx_spool_count_damaged(struct dx_spool *spool)
 
 int64_t dx_spool_idle_ms(const struct dx_job *job)
 {
-  return age_ms(job->dirfd, "job.json");
+  char path[DX_JOB_PATH_BYTES + sizeof("/job.json")];
+
+  (void)snprintf(path, sizeof(path), "%s/job.json", job->path);
+  return age_ms(job->spool_dirfd, path);
 }
 
 int64_t dx_spool_finished_ms(const struct dx_spool *spool, const char *key)

@@ -3,7 +3,8 @@
 
 build_packages="build-essential autoconf automake pkgconf libcups2-dev
 libcurl4-openssl-dev libcjson-dev libgnutls28-dev libseccomp-dev libssl-dev
-libjpeg-dev libpng-dev libdeflate-dev libgif-dev libqpdf-dev libtiff-dev libmicrohttpd-dev
+libbsd-dev libjpeg-dev libpng-dev libdeflate-dev libgif-dev libqpdf-dev
+libtiff-dev libmicrohttpd-dev
 libcairo2-dev libfreetype-dev libfontconfig-dev libfribidi-dev libpoppler-glib-dev
 zlib1g-dev libcmocka-dev libsystemd-dev libnotify-dev cups-ppdc"
 run_packages="cups cups-filters cups-client cups-ipp-utils ghostscript qpdf

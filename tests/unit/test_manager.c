@@ -706,6 +706,8 @@ static void failures_are_those_of_the_queue(void **state)
   (void)state;
   say(client, "seen");
   here->job->print.undecided = there->job->print.undecided = true;
+  listed_as_undecided(here);
+  listed_as_undecided(there);
   (void)strcpy(there->job->queue, "other");
   attend_send_failures(client, "chart");
   check_heard(client, "failures 0 1\n");

@@ -1526,6 +1526,7 @@ static void stored_result_that_was_changed_is_fetched_again(void **state)
   (void)state;
   fixture.odd = takes_results;
   fixture_drive(fixture.now_ms + MIN);
+  assert_int_equal(dx_job_open_dir(fixture.jobs[0], NULL), DX_OK);
   fd = openat(fixture.jobs[0]->dirfd, "result-0001-00001.json",
               O_WRONLY | O_TRUNC | O_CLOEXEC);
   assert_int_equal(close(fd), 0);

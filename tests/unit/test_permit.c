@@ -97,7 +97,7 @@ static int begin(void **state)
   job->submissions[0].job = job;
   job->cups_id = strdup("17");
   job->print.backend = DX_BACKEND_LEFT;
-  managed = (struct managed){.job = job};
+  managed = (struct managed){.manager = &manager, .job = job};
   LIST_INSERT_HEAD(&manager.jobs, &managed, link);
   attend_reset(&managed);
   return 0;

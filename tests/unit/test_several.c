@@ -5,6 +5,7 @@
  */
 #include "tests/unit/engine_fixture.h"
 
+#include <dirent.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -706,6 +707,25 @@ static void outage_of_the_extraction_ends_nothing(void **state)
   assert_true(fixture.now_ms < fixture_nth(EXTRACT, 1)->ended_ms + 30 * S);
 }
 
+/* Those that start over are older, and wait for hours. */
+static void failed_documents_do_not_hold_up_new_ones(void **state)
+{
+  int i, posts;
+
+  (void)state;
+  fixture.fails = always_fails;
+  (void)fixture_named("bad.pdf");
+  (void)fixture_named("bad2.pdf");
+  (void)fixture_named("bad3.pdf");
+  fixture_drive(FIXTURE_BEGIN_MS + 5 * MIN);
+  posts = fixture.count[POST];
+  fixture.processing_ms = 5 * MIN;
+  for (i = 0; i < 5; i++)
+    (void)arrive(fixture_job(1, false));
+  fixture_drive(fixture.now_ms + 10 * S);
+  assert_int_equal(fixture.count[POST], posts + 5);
+}
+
 /* However often each one is tried. */
 static void days_without_extraction_end_nothing(void **state)
 {
@@ -791,14 +811,14 @@ static bool stores_nothing(const struct fixture_call *call,
   return call->kind == PUT;
 }
 
-static void ninth_document_says(enum dx_code code, const char *text)
+static void last_document_says(enum dx_code code, const char *text)
 {
   const struct dx_problem *problem;
   struct dx_job *last = NULL;
   int i;
 
   fixture.odd = stores_nothing;
-  for (i = 0; i < 9; i++)
+  for (i = 0; i < 11; i++)
     last = fixture_job(1, false);
   problem = &last->submissions[0].problem;
   fixture_drive(fixture.now_ms + MIN);
@@ -812,18 +832,18 @@ static void ninth_document_says(enum dx_code code, const char *text)
     fixture_drive(fixture.now_ms + S);
   assert_string_equal(problem->text, "");
   assert_int_equal(fixture_drive_to_end(), DX_OK);
-  assert_int_equal(fixture_processed(), 9);
+  assert_int_equal(fixture_processed(), 11);
 }
 
-/* The ninth document makes no call, and its user must know why. */
+/* Those after the eighth make no call, and their users must know why. */
 static void storage_that_fails_is_the_problem_of_those_that_wait(void **state)
 {
   storage = (struct fixture_response){.status = 302};
-  ninth_document_says(DX_E_SERVER, "302");
+  last_document_says(DX_E_SERVER, "302");
   assert_int_equal(fixture_close(state), 0);
   assert_int_equal(fixture_open(state), 0);
   storage = (struct fixture_response){.code = DX_E_CERT, .not_sent = true};
-  ninth_document_says(DX_E_CERT, "run 'docextract hello'");
+  last_document_says(DX_E_CERT, "run 'docextract hello'");
 }
 
 /* ---- a backlog ---- */
@@ -932,6 +952,55 @@ static void attended_documents_let_others_through(void **state)
     assert_true(is_extracted(fixture.jobs[i]));
 }
 
+static long open_descriptors(void)
+{
+  DIR *dir = opendir("/proc/self/fd");
+  long count = 0;
+
+  assert_non_null(dir);
+  while (readdir(dir) != NULL)
+    count++;
+  assert_int_equal(closedir(dir), 0);
+  return count;
+}
+
+/* A hospital has more waiting charts in an outage than a process may have open
+ * files. */
+static void waiting_documents_have_no_open_descriptors(void **state)
+{
+  long before = open_descriptors();
+  int i;
+
+  (void)state;
+  bad_status = 503;
+  until_ms = FIXTURE_BEGIN_MS + 30 * MIN;
+  fixture.odd = rejects_all;
+  for (i = 0; i < 100; i++)
+    (void)fixture_job(1, false);
+  fixture_drive(FIXTURE_BEGIN_MS + 20 * MIN);
+  assert_in_range(open_descriptors() - before, 0, 20);
+  fixture_drive(until_ms + 10 * MIN);
+  assert_int_equal(extracted(), 100);
+}
+
+static void write_slowly(void)
+{
+  fixture.now_ms += 2 * DX_TURN_MS;
+}
+
+/* Each turn then ends before it has looked at all. */
+static void slow_disk_keeps_no_document_waiting(void **state)
+{
+  int i;
+
+  (void)state;
+  fixture.on_sync = write_slowly;
+  for (i = 0; i < 20; i++)
+    (void)fixture_job(1, false);
+  fixture_drive(FIXTURE_BEGIN_MS + 2 * MIN);
+  assert_int_equal(extracted(), 20);
+}
+
 int main(void)
 {
 #define SEVERAL(test) \
@@ -966,6 +1035,9 @@ int main(void)
       SEVERAL(section_does_not_wait_for_the_backlog_of_another),
       SEVERAL(backlog_is_registered_in_the_order_of_printing),
       SEVERAL(attended_documents_let_others_through),
+      SEVERAL(failed_documents_do_not_hold_up_new_ones),
+      SEVERAL(waiting_documents_have_no_open_descriptors),
+      SEVERAL(slow_disk_keeps_no_document_waiting),
   };
 
   return cmocka_run_group_tests(tests, NULL, NULL);
