@@ -235,6 +235,36 @@ for document in $documents; do
   is "$document names what exists" "$(missing_names "$document")" ''
 done
 
+# --- blocks of commands ------------------------------------------------
+
+# Every block is fenced, and the line before it says what tests/nightly/guide.sh
+# does with it: "run", "file PATH", or "not run: REASON".
+unmarked() # DOCUMENT
+{
+  awk -v name="$1" '
+    function indent(text) { match(text, /^ */); return RLENGTH }
+    /^ *```/ {
+      fenced = !fenced
+      if (fenced &&
+          before !~ /^ *<!-- (run|file \/[^ ]+|not run: [^ ].*) -->$/)
+        print name ":" NR ": " before
+      before = $0
+      next
+    }
+    !fenced && /^ *([-*]|[0-9]+\.) / {
+      match($0, /^ *([-*]|[0-9]+\.) +/)
+      item = RLENGTH
+    }
+    !fenced && /^[^ ]/ && !/^([-*]|[0-9]+\.) / { item = 0 }
+    !fenced && before ~ /^ *$/ && /[^ ]/ && indent($0) >= item + 4 &&
+      !/^ *([-*]|[0-9]+\.) / { print name ":" NR ": it is indented" }
+    { before = $0 }' "$1"
+}
+is 'every block of commands is fenced and marked' \
+  "$(for page in README.md doc/*.md; do unmarked "$page"; done)" ''
+is 'there are blocks to run' \
+  "$(($(cat README.md doc/*.md | grep -c '^ *<!-- run -->$') > 10))" 1
+
 # --- what the sources cite ---------------------------------------------
 
 # 'doc/policy.md, "Tokens", "Classes"', on one line each, wherever the comment

@@ -162,7 +162,7 @@ all_finished() { [ "$(on_each unfinished)" = 0 ]; }
 
 section=$(cd "$top" && sed -n '/^## Several hosts behind one queue/,/^## Ret/p' \
   doc/administration.md)
-commands=$(sed -n 's/^    //p' <<< "$section" |
+commands=$(awk '/^```/ { in_block = !in_block; next } in_block' <<< "$section" |
   sed "s/HOST-A/${address[a]}/; s/HOST-B/${address[b]}/; s/HOST-C/${address[c]}/")
 completion=$(grep '^Completion' <<< "$commands")
 commands=$(grep -v '^Completion' <<< "$commands")
