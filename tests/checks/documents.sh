@@ -231,7 +231,22 @@ missing_names() # DOCUMENT
     grep -rqE --include='*.[ch]' "\\b$name\\(" $directories || echo "$name()"
   done
 }
+anchors() # DOCUMENT: of its headings, as GitHub makes them
+{
+  sed -nE 's/^#+ (.*)$/\L\1/p' "$1" | sed -E 's/[^a-z0-9 _-]//g; s/ /-/g'
+}
+dangling_links() # DOCUMENT
+{
+  local link target
+  grep -oE '\]\([^)#:]*#[^)]+\)' "$1" | sed 's/^](//; s/)$//' |
+    while read -r link; do
+      target=${link%%#*}
+      anchors "${target:+$(dirname "$1")/}${target:-$1}" |
+        grep -qxF -e "${link#*#}" || echo "$link"
+    done
+}
 for document in $documents; do
+  is "$document links to headings that exist" "$(dangling_links "$document")" ''
   is "$document names what exists" "$(missing_names "$document")" ''
 done
 

@@ -160,7 +160,7 @@ all_finished() { [ "$(on_each unfinished)" = 0 ]; }
 
 # --- the documented commands -------------------------------------------------------
 
-section=$(cd "$top" && sed -n '/^## Several hosts behind one queue/,/^## Ret/p' \
+section=$(cd "$top" && sed -n '/^### Several hosts behind one queue/,/^## /p' \
   doc/administration.md)
 commands=$(awk '/^```/ { in_block = !in_block; next } in_block' <<< "$section" |
   sed "s/HOST-A/${address[a]}/; s/HOST-B/${address[b]}/; s/HOST-C/${address[c]}/")
