@@ -3,6 +3,7 @@
  * other, and reports the first one that fails, with advice. This file contains
  * the steps that need the rights of the caller; docextractd performs the
  * others. Then it warns of later failures, although the service responds now.
+ * The last line says whether documents would be sent.
  */
 #include "cli/cli.h"
 
@@ -50,6 +51,11 @@ static void hello_check_directive(void *ctx, const char *name,
        "the line"},
       {"JobPrivateValues", "all|job-uuid",
        "docextractd cannot detect lost print jobs; set it to default"},
+      /* Less than 30 minutes: see DX_TOGGLE_MS in doc/policy.md. 0: no limit.
+       */
+      {"MaxJobTime", "^([1-9][0-9]{0,2}|1[0-7][0-9]{2}|[1-9]m|[12][0-9]m)$",
+       "print jobs that wait for their results longer than that are canceled; "
+       "set it to at least 30m, or remove the line"},
       /* Titles may name patients. */
       {"LogLevel", "^debug",
        "cupsd logs the titles of print jobs, which may name patients; set it "
@@ -163,6 +169,20 @@ static void hello_warn_backend(void)
 
 /* ---- all of it ---- */
 
+/* The verdict. If a step failed, its error follows. was_root: it could be
+ * tested. */
+static void hello_print_verdict(const struct hello *h, enum dx_code code,
+                                bool was_root)
+{
+  if (code == DX_OK)
+    printf("Ready: documents for service '%s' are sent to %s\n",
+           h->service->name, h->service->base_url);
+  else if (code == DX_E_ACCESS && !was_root && !h->is_owner)
+    printf("Not tested: this user may not do that\n");
+  else
+    printf("Not ready: no documents are sent until this is solved\n");
+}
+
 enum dx_code verb_hello(struct cli *cli, struct dx_err *err)
 {
   static const struct {
@@ -175,6 +195,7 @@ enum dx_code verb_hello(struct cli *cli, struct dx_err *err)
       {"docextractd", hello_step_docextractd},
   };
   struct hello h = {.cli = cli};
+  bool was_root = geteuid() == 0;
   enum dx_code code = DX_OK;
   size_t i;
 
@@ -192,6 +213,7 @@ enum dx_code verb_hello(struct cli *cli, struct dx_err *err)
     hello_warn_backend();
     (void)fputs(dx_buf_text(&h.cupsd_warnings), stdout);
   }
+  hello_print_verdict(&h, code, was_root);
   dx_buf_release(&h.cupsd_warnings);
   return code;
 }

@@ -78,13 +78,24 @@ static void hello_free(struct hello *h)
   free(h);
 }
 
+/* The length of a text without a reference to this command. */
+static int hello_text_length(const char *text)
+{
+  static const char see_hello[] = "; run 'docextract hello'";
+  size_t len = strlen(text), tail = strlen(see_hello);
+
+  if (len >= tail && strcmp(text + len - tail, see_hello) == 0)
+    len -= tail;
+  return (int)len;
+}
+
 /* Calls that the test does not make may fail. */
 static void hello_warn_of_jobs(const struct hello *h)
 {
-  static const char see_hello[] = "; run 'docextract hello'";
   const struct dx_problem *problem = NULL;
   const struct dx_drive *drive;
-  size_t count = 0, len;
+  size_t count = 0;
+  int len;
 
   TAILQ_FOREACH (drive, &h->engine->drives, link) {
     const struct dx_problem *p = dx_job_problem(drive->job);
@@ -98,15 +109,28 @@ static void hello_warn_of_jobs(const struct hello *h)
   }
   if (problem == NULL)
     return;
-  len = strlen(problem->text);
-  if (len >= strlen(see_hello) &&
-      strcmp(problem->text + len - strlen(see_hello), see_hello) == 0)
-    hello_tell(h, "line " JOBS_WAIT "%.*s; ask the operator of the service",
-               count, count == 1 ? "job waits" : "jobs wait",
-               (int)(len - strlen(see_hello)), problem->text);
-  else
-    hello_tell(h, "line " JOBS_WAIT "%s", count,
-               count == 1 ? "job waits" : "jobs wait", problem->text);
+  len = hello_text_length(problem->text);
+  hello_tell(h, "line " JOBS_WAIT "%.*s%s", count,
+             count == 1 ? "job waits" : "jobs wait", len, problem->text,
+             problem->text[len] != '\0' ? "; ask the operator of the service"
+                                        : "");
+}
+
+/* Whether documents would be sent, although all steps have succeeded. */
+static enum dx_code hello_check_sending(const struct hello *h, bool has_results,
+                                        struct dx_err *err)
+{
+  const struct dx_err *denial = &h->svc->denial[CALLS_CREATE];
+
+  if (!has_results)
+    return dx_fail(err, DX_E_IO, 0,
+                   "results cannot be written; see the warning");
+  if (dx_breaker_is_open(&h->svc->rejected[CALLS_CREATE]))
+    return dx_fail(err, denial->code, 0,
+                   "the service rejects documents, although this test "
+                   "succeeds: %.*s; then run: docextract retry --all",
+                   hello_text_length(denial->text), denial->text);
+  return DX_OK;
 }
 
 /* Warns of a later failure, although the service may respond now. err: why a
@@ -115,16 +139,22 @@ static void hello_end(struct hello *h, enum dx_code code,
                       const struct dx_err *err)
 {
   const char *dir = h->svc->service->results_dir;
-  struct dx_err results_err;
+  struct dx_err results_err, sending_err;
+  bool has_results;
 
   EXPECT(h, "the disk of ResultsDir '%s'", dir);
-  if (dx_results_prepare(dir, &results_err) != DX_OK) {
+  has_results = dx_results_prepare(dir, &results_err) == DX_OK;
+  if (!has_results) {
     (void)dx_user_advise_writer(&results_err);
     hello_tell(h, "line " DX_HELLO_NO_RESULTS ", so nothing will be sent: %s",
                results_err.text);
   }
   if (code == DX_OK)
     hello_warn_of_jobs(h);
+  if (code == DX_OK) {
+    code = hello_check_sending(h, has_results, &sending_err);
+    err = &sending_err;
+  }
   if (code == DX_OK)
     hello_tell(h, "done ");
   else

@@ -272,6 +272,8 @@ done
 has 'hello: what confines the parser of documents is printed' "$out" \
   '^ok +sandbox +(seccomp and Landlock|seccomp)$'
 has 'hello: the greeting is printed' "$out" '^Hello'
+is 'hello: the last line says that it is ready' "$(tail -n 1 <<< "$out")" \
+  "Ready: documents for service 'default' are sent to $api"
 is 'hello: stderr is empty' "$(grep -v '^docextract: waiting for' <<< "$err")" ''
 has 'hello: who else runs as the user is printed' "$out" \
   "^ok +user +$owner, .*runs the filters of all printers"
@@ -283,6 +285,8 @@ fails() # TEXT STEP STATUS PATTERN
   has "hello, $1: the step is named" "$out" "^FAILED +$2( |\$)"
   is "hello, $1: its status" "$rc" "$3"
   has "hello, $1: the message says what to do" "$err" "$4"
+  is "hello, $1: nothing would be sent" "$(tail -n 1 <<< "$out")" \
+    'Not ready: no documents are sent until this is solved'
 }
 
 configure 'Bad line'
@@ -598,7 +602,8 @@ printf '#LogLevel debug\nLogLevel warn\nPageLogFormat %%p %%j\n' \
 dx hello
 hasnt 'hello: logs without titles do not' "$out" '^warning'
 for bad in 'PreserveJobFiles No' 'PreserveJobHistory Off' 'MaxJobs 20' \
-  'MultipleOperationTimeout 4m' 'JobPrivateValues job-name job-uuid'; do
+  'MultipleOperationTimeout 4m' 'JobPrivateValues job-name job-uuid' \
+  'MaxJobTime 29m' 'MaxJobTime 1799' 'MaxJobTime 1'; do
   echo "$bad" > "$dir/cupsd.conf"
   dx hello
   has "hello: '$bad' can lose print jobs" "$out" "^warning: '$bad' is set"
@@ -614,7 +619,8 @@ is 'hello: every other form can, too, whose file is a link' \
 printf '%s\n' 'PreserveJobFiles 7d' 'PreserveJobHistory Yes' 'MaxJobs 0' \
   'MaxJobs 500' 'MultipleOperationTimeout 300' \
   'MultipleOperationTimeout 15m' 'MultipleOperationTimeout 1h' \
-  'JobPrivateValues default' > "$dir/cupsd.conf"
+  'JobPrivateValues default' 'MaxJobTime 0' 'MaxJobTime 30m' \
+  'MaxJobTime 1800' 'MaxJobTime 3h' > "$dir/cupsd.conf"
 dx hello
 hasnt 'hello: other values cannot' "$out" '^warning'
 rm "$dir/cupsd.conf"
@@ -622,8 +628,10 @@ rm "$dir/cupsd.conf"
 : > "$dir/file"
 RESULTS=$dir/file configure
 dx hello
-has 'hello: so do results that cannot be written' "$rc $out" \
+has 'hello: results that cannot be written are named' "$out" \
   'warning: results cannot be written'
+is 'hello: then nothing would be sent' "$rc $(tail -n 1 <<< "$out") $err" \
+  '74 Not ready: no documents are sent until this is solved docextract: results cannot be written; see the warning'
 
 if [ "$(id -u)" = 0 ]; then
   install -d -m 700 "$dir/roots"

@@ -178,11 +178,12 @@ static void say_hello(const char *response)
   run_until(is_over);
 }
 
+static const char ok[] =
+    "HTTP/1.1 200 OK\r\nContent-Length: 49\r\n\r\n"
+    "{\"status\":200,\"results\":{\"auth_info\":\"Hi\\u001b\"}}";
+
 static void success_is_reported_and_ends_an_outage(void **state)
 {
-  static const char ok[] =
-      "HTTP/1.1 200 OK\r\nContent-Length: 49\r\n\r\n"
-      "{\"status\":200,\"results\":{\"auth_info\":\"Hi\\u001b\"}}";
   struct dx_pause pause = {.until_ms = 1,
                            .is_down = 1}; /* over, but not the outage */
   int64_t begin_ms = dx_monotonic_ms();
@@ -291,6 +292,19 @@ static void unwritable_results_are_reported(void **state)
   has("\nerror E_NET cannot connect to 127.0.0.1 port ");
 }
 
+/* All steps succeed. */
+static void unwritable_results_are_an_error(void **state)
+{
+  (void)state;
+  configure_file();
+  assert_int_equal(dx_fs_write(dirfd_, "results", "", 0, 0600, false, NULL),
+                   DX_OK);
+  say_hello(ok);
+  has("\nstep ok token accepted");
+  has("\nline warning: results cannot be written, so nothing will be sent: ");
+  has("\nerror E_IO results cannot be written; see the warning\n");
+}
+
 static void stop_ends_the_wait_for_a_command(void **state)
 {
   (void)state;
@@ -341,6 +355,7 @@ int main(void)
       CASE(rate_limit_response_pauses_all_calls),
       CASE(test_ends_at_the_first_failed_step),
       CASE(unwritable_results_are_reported),
+      CASE(unwritable_results_are_an_error),
       CASE(stop_ends_the_wait_for_a_command),
       CASE(canceled_test_sends_nothing_more),
       CASE(unknown_service_is_an_error),

@@ -467,6 +467,45 @@ static void rejected_section_is_tried_by_one_at_a_time(void **state)
                             fixture_nth(POST, i)->name);
 }
 
+static char told[4096]; /* by hello */
+
+static void tell(void *ctx, const char *line)
+{
+  size_t len = strlen(ctx);
+
+  (void)snprintf(told + len, sizeof(told) - len, "%s\n", line);
+}
+
+static void check_hello(const char *line)
+{
+  told[0] = '\0';
+  assert_int_equal(dx_engine_hello(fixture.engine, "default", tell, told, &err),
+                   DX_OK);
+  while (strstr(told, "\ndone ") == NULL && strstr(told, "\nerror ") == NULL)
+    assert_int_equal(dx_engine_run(fixture.engine, 1000, NULL, 0, &err), DX_OK);
+  if (strstr(told, line) == NULL)
+    fail_msg("no '%s' in: %s", line, told);
+}
+
+/* A single chart may be rejected because of itself. */
+static void hello_fails_while_the_section_is_rejected(void **state)
+{
+  (void)state;
+  bad_status = 403;
+  until_ms = FIXTURE_BEGIN_MS + MIN;
+  fixture.odd = rejects_all;
+  (void)fixture_job(1, false);
+  fixture_drive(fixture.now_ms + 5 * S);
+  check_hello("\ndone ");
+  (void)arrive(fixture_job(1, false));
+  fixture_drive(fixture.now_ms + 40 * S);
+  check_hello("\nerror E_");
+  check_hello(" the service rejects documents, although this test succeeds: ");
+  check_hello("; then run: docextract retry --all\n");
+  assert_int_equal(fixture_drive_to_end(), DX_OK);
+  check_hello("\ndone ");
+}
+
 /* A bad document does not keep the others waiting for ever. */
 static bool rejects_all_and_then_the_bad(const struct fixture_call *call,
                                          struct fixture_response *ret)
@@ -1017,6 +1056,7 @@ int main(void)
       SEVERAL(create_of_another_section_is_no_evidence),
       SEVERAL(rejections_of_all_end_nothing),
       SEVERAL(rejected_section_is_tried_by_one_at_a_time),
+      SEVERAL(hello_fails_while_the_section_is_rejected),
       SEVERAL(bad_document_does_not_keep_its_section_paused),
       SEVERAL(arriving_documents_cause_few_attempts),
       SEVERAL(hurried_job_is_tried_immediately),
