@@ -1,15 +1,20 @@
 /*
  * config.c - `docextract config`: checks the configuration, and prints every
  * value in effect, with its origin. It contains no secrets, only paths to them.
+ * Also warns about queues of CUPS for which there is no section.
  */
 #include "cli/cli.h"
 
 #include <fcntl.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "lib/base/fs.h"
 #include "lib/control/connect.h"
+#include "lib/print/print_job.h"
+
+#define ASK_MS 5000 /* cupsd */
 
 /* Backends may not be able to read files that root can read, so this checks as
  * their user, the owner of the spool. Also works without a spool. */
@@ -31,6 +36,46 @@ static enum dx_code config_check(struct cli *cli, size_t *ret_warnings,
   return code;
 }
 
+struct queues {
+  const struct dx_config *config;
+  size_t warnings;
+};
+
+/* A print job to a queue without a section waits until there is one. */
+static void config_check_queue(void *ctx, const struct dx_queue *queue)
+{
+  struct queues *queues = ctx;
+  const struct dx_config *config = queues->config;
+  char section[DX_SECTION_BYTES];
+
+  if (strncmp(queue->uri, DX_DEVICE_SCHEME, strlen("docextract:")) != 0)
+    return;
+  if (!dx_section_of_uri(queue->uri, section))
+    fprintf(stderr,
+            "warning: the device URI of queue '%s' names no section; change "
+            "it with: lpadmin -p %s -v %s%s\n",
+            queue->name, queue->name, DX_DEVICE_SCHEME,
+            config->services[0].name);
+  else if (dx_config_service(config, section) == NULL)
+    fprintf(stderr,
+            "warning: the section of queue '%s', <Service %s>, is not in "
+            "'%s'; add it, or change the queue with: lpadmin -p %s -v %s%s\n",
+            queue->name, section, config->path, queue->name, DX_DEVICE_SCHEME,
+            config->services[0].name);
+  else
+    return;
+  queues->warnings++;
+}
+
+/* Nothing if cupsd does not answer. Returns the number of warnings. */
+static size_t config_check_queues(const struct dx_config *config)
+{
+  struct queues queues = {.config = config};
+
+  (void)dx_queues_ask(ASK_MS, config_check_queue, &queues);
+  return queues.warnings;
+}
+
 enum dx_code verb_config(struct cli *cli, struct dx_err *err)
 {
   char text[DX_ERR_TEXT_BYTES];
@@ -39,6 +84,7 @@ enum dx_code verb_config(struct cli *cli, struct dx_err *err)
 
   if (code != DX_OK)
     return code;
+  warnings += config_check_queues(cli->config);
   /* Only the owner of the spool can check this. Creates nothing. */
   cli->spool.dirfd = dx_fs_open_dir(AT_FDCWD, cli->config->spool_dir, NULL);
   if (cli->spool.dirfd >= 0)

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 #
 # waiting.sh - print jobs that wait in the queues of CUPS, before the spool, are
-# counted and listed with what to do, also while docextractd is not running.
+# counted and listed with what to do, also while docextractd is not running. A
+# queue whose section is missing is named.
 . "$(dirname "$0")/lib.sh"
 
 said() { dx jobs 2>&1 > "$dir/table"; }
@@ -73,6 +74,19 @@ print -d chart "$dir/a.pdf"
 job_ends "$t: the print job is held" "$job" pending-held
 is "$t: it does not wait in CUPS" "$(waiting)" 0
 hasnt "$t: it is not listed there" "$(said)" 'not in the spool'
+
+t='a queue whose section is missing'
+checked() { dx config 2> "$dir/config.err" > "$dir/config.out"; echo "$? $(cat "$dir/config.err")"; }
+is "$t: before, nothing is wrong" "$(checked)" '0 '
+lpadmin -p east -E -v docextract://esat -m raw 2> "$dir/lpadmin.err"
+lpadmin -p west -E -v docextract:west -m raw 2> "$dir/lpadmin.err"
+has "$t: config names it, with what to do" "$(checked | xargs -d '\n')" \
+  "^78 warning: the section of queue 'east', <Service esat>, is not in '$config'; add it, or change the queue with: lpadmin -p east -v docextract://default warning: the device URI of queue 'west' names no section; change it with: lpadmin -p west -v docextract://default docextract: 2 warnings:"
+is "$t: not while cupsd does not answer" \
+  "$(CUPS_SERVER=/nonexistent/cups.sock checked)" '0 '
+lpadmin -x east
+lpadmin -x west
+is "$t: nor without that queue" "$(checked)" '0 '
 
 t='cupsd does not answer'
 has "$t: that is unknown" \
