@@ -127,6 +127,23 @@ static void print_job_of(const struct dx_job *job, char name[64])
                  job->cups_id != NULL ? job->cups_id : "?");
 }
 
+/* CUPS may hold the print job because a document has failed. */
+static void warn_of_print_job(struct client *client, const struct dx_job *job)
+{
+  const struct dx_print *print = &job->print;
+  char name[64];
+
+  if (job->cups_id == NULL || print->final != DX_FINAL_NONE ||
+      dx_job_is_undecided(job) || print->backend == DX_BACKEND_NONE ||
+      print->backend == DX_BACKEND_LEFT)
+    return;
+  print_job_of(job, name);
+  control_send(client,
+               "warn CUPS may still hold print job %s; to end it, run: cancel "
+               "%s",
+               name, name);
+}
+
 /* Picks up all receipts first. */
 static struct managed *find(struct manager *manager, const char *key)
 {
@@ -215,6 +232,7 @@ static enum dx_code verb_cancel(struct client *client, const char *key,
                    "it with: cancel %s",
                    print_job, print_job);
   }
+  warn_of_print_job(client, managed->job);
   client->waits = managed;
   dx_job_end(managed->job, DX_EV_CANCEL);
   dx_job_set_problem(managed->job, DX_OK, "", 0);

@@ -993,6 +993,46 @@ static void canceled_job_says_what_the_service_has(void **state)
                       "done \n");
 }
 
+/* Only that ends the print job, too. */
+static void cancel_names_the_print_job_that_cups_may_hold(void **state)
+{
+  static const char warning[] =
+      "warn CUPS may still hold print job chart-12; to end it, run: cancel "
+      "chart-12\n";
+  static const struct {
+    enum dx_backend backend;
+    enum dx_final final;
+    bool is_named;
+  } rows[] = {
+      {DX_BACKEND_HELD, DX_FINAL_NONE, true},
+      {DX_BACKEND_ENDED, DX_FINAL_NONE, true},
+      {DX_BACKEND_HELD, DX_FINAL_CANCELED, false},
+      {DX_BACKEND_LEFT, DX_FINAL_NONE, false},
+  };
+  size_t i;
+
+  (void)state;
+  for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    struct client *client = dial();
+    char key[DX_KEY_BYTES], request[64];
+    struct dx_job *job;
+
+    (void)snprintf(key, sizeof(key), "%032zu", i);
+    (void)snprintf(request, sizeof(request), "cancel %s", key);
+    job = take(key, true)->job;
+    free(job->queue);
+    free(job->cups_id);
+    job->queue = strdup("chart");
+    job->cups_id = strdup("12");
+    job->print.backend = rows[i].backend;
+    job->print.final = rows[i].final;
+    say(client, request);
+    if ((strstr(dialed[i].lines, warning) != NULL) != rows[i].is_named)
+      fail_msg("row %zu: %s", i, dialed[i].lines);
+    turn();
+  }
+}
+
 static void retry_moves_only_what_is_not_settled(void **state)
 {
   struct managed *managed = take(KEY, false);
@@ -1366,6 +1406,7 @@ int main(void)
       MANAGED(backend_does_not_leave_what_has_ended),
       MANAGED(backend_that_asked_nobody_decides_nothing),
       MANAGED(canceled_job_says_what_the_service_has),
+      MANAGED(cancel_names_the_print_job_that_cups_may_hold),
       MANAGED(retry_moves_only_what_is_not_settled),
       MANAGED(job_moves_as_a_whole_or_not_at_all),
       MANAGED(moved_job_is_found_when_it_is_sent_again),
