@@ -57,8 +57,9 @@
   X(show, "JOB|FILE... [--json] [--html]", "show the extracted values")        \
   X(submit,                                                                    \
     "FILE... [--service NAME] [--title TEXT] [--together]\n"                   \
-    "                         [--text-encoding ENCODING]",                     \
-    "submit PDF, image, or text files, and wait for the results")
+    "                         [--text-encoding ENCODING] [--quiet]",           \
+    "submit PDF, image, or text files, and wait for the results")              \
+  X(wait, "JOB... [--quiet]", "wait until jobs have ended")
 
 struct cJSON;
 
@@ -70,7 +71,7 @@ struct cli {
   const char *older_than;    /* a duration */
   const char *state;         /* a cli_state_word() */
   const char *text_encoding; /* a dx_text_encoding_word(), in any case */
-  bool all, together, json, html, watch, seen, dry_run;
+  bool all, together, json, html, watch, seen, dry_run, quiet;
   bool verbose, help, version;
   const char *verb; /* its whole name */
   char **args;      /* at least one, unless the pattern has it in brackets */
@@ -253,6 +254,13 @@ enum dx_code cli_request(const struct cli *cli, int patience_ms, cli_said *said,
 /* Whether docextractd is running. Static memory. Blocking: as
  * dx_docextractd_connect(). */
 const char *cli_docextractd(const struct cli *cli);
+
+/* ---- wait.c ---- */
+
+/* What the command returns for a job that has ended with this code, and why:
+ * the same, with the command that retries it. */
+enum dx_code cli_outcome(const char *key, enum dx_code code,
+                         struct dx_err *err) DX_MUST_USE;
 
 /* ---- waiting.c ---- */
 

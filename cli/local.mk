@@ -5,13 +5,14 @@ cli_docextract_SOURCES = cli/cli.h cli/config.c \
 	cli/job.c cli/jobs.c cli/load.c cli/main.c cli/metrics.c \
 	cli/purge.c cli/report.c \
 	cli/result.c cli/retry.c cli/show.c cli/spool.c cli/stop.c cli/submit.c cli/term.c \
-	cli/waiting.c
+	cli/wait.c cli/waiting.c
 cli_docextract_LDADD = libdx.a $(CUPS_LIBS) $(CJSON_LIBS) $(GNUTLS_LIBS) \
 	$(SECCOMP_LIBS) -lm
 
 EXTRA_DIST += tests/cli/ask tests/cli/attend_test.sh tests/cli/cli_test.sh \
 	tests/cli/docextractd_played tests/cli/frame.sh \
-	tests/cli/jobs_test.sh tests/cli/owned_test.sh tests/cli/show_test.sh tests/cli/status_test.sh
+	tests/cli/jobs_test.sh tests/cli/owned_test.sh tests/cli/show_test.sh \
+	tests/cli/status_test.sh tests/cli/wait_test.sh
 
 # The beginning of the page of `show --html` as strings, with variables between
 # them. It contains the hash of its style, which tests/cli/show_test.sh compares.

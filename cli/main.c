@@ -57,6 +57,7 @@ static const struct option_row rows[] = {
     {"together", NULL, AT(together), "submit all files as one source"},
     {"text-encoding", "ENCODING", AT(text_encoding),
      "the encoding of text files (default: Auto)"},
+    {"quiet", NULL, AT(quiet), "print no progress"},
     {"older-than", "AGE", AT(older_than),
      "minimum age: 90s, 5m, 2h, 7d (default: KeepJobs)"},
     {"dry-run", NULL, AT(dry_run), "only print what would be removed"},

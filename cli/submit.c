@@ -388,7 +388,8 @@ static enum dx_code attend_handle(void *ctx, const struct dx_message *message)
     return dx_fail(a->err, note.code != DX_OK ? note.code : DX_E_CONFIG, 0,
                    "%s; docextractd continues job %s when this is solved",
                    note.text, a->job->key);
-  attend_print_note(a, &note, is_here);
+  if (!a->cli->quiet)
+    attend_print_note(a, &note, is_here);
   return DX_OK;
 }
 
@@ -439,8 +440,7 @@ static enum dx_code attend_job(struct cli *cli, const struct dx_job *job,
            dx_monotonic_ms() - a.lost_ms < LOST_MS && cli_stop_wait(AGAIN_MS));
   if (a.has_ended) {
     attend_print_results(&a);
-    if (code != DX_OK && code != DX_E_CANCELED)
-      (void)dx_fail_advice(err, "retry with: docextract retry %s", job->key);
+    return cli_outcome(job->key, code, err);
   }
   if (a.is_over)
     return code;
@@ -503,8 +503,10 @@ enum dx_code verb_submit(struct cli *cli, struct dx_err *err)
   if (s.is_stored) {
     if (code != DX_OK) /* not durable yet */
       fprintf(stderr, "docextract: %s\n", err->text);
-    fprintf(stderr, "Stored %zu document%s as job %s\n", s.job->document_count,
-            s.job->document_count == 1 ? "" : "s", s.job->key);
+    if (!cli->quiet)
+      fprintf(stderr, "Stored %zu document%s as job %s\n",
+              s.job->document_count, s.job->document_count == 1 ? "" : "s",
+              s.job->key);
     code = attend_job(cli, s.job, err);
   } else {
     dx_spool_discard(&cli->spool, &s.job);
