@@ -85,7 +85,7 @@ longest='build/distcheck long/packages long/systemd build/unit long/cases
 long/kills it/stages it/sigterm hostile/documents filter/whole_test
 it/accepted it/pages it/mixed it/patience crash/faults cli/jobs_test it/unknown
 it/orphans crash/walk it/rows crash/power hostile/thirty it/auto it/types
-it/silence it/many nightly/faults nightly/power nightly/walk nightly/valgrind
+it/silence it/many nightly/faults nightly/power nightly/walk nightly/valgrind nightly/tidy
 nightly/release nightly/model nightly/corpus nightly/fhir nightly/storm nightly/large cli/cli_test long/hostile it/again
 cli/status_test it/shared it/interrupted it/stopped it/wanted it/on_result
 it/tokens filter/tiff_test it/consumers it/log hostile/service it/text
@@ -131,7 +131,7 @@ quick_tasks()
 
 # thousand and rate measure time, and hardly use the processor: beside them, only
 # as much runs as uses the rest, with a low priority.
-calm='thousand rate tidy documents'
+calm='thousand rate documents'
 calm_tasks()
 {
   local name

@@ -11,14 +11,14 @@ run_packages="cups cups-filters cups-client cups-ipp-utils ghostscript qpdf
 poppler-utils fonts-dejavu-core jq curl openssl mandoc"
 test_packages="xz-utils locales clang-format codespell git python3 python3-jsonschema
 dbus-daemon"
-# What only ./test.sh --long runs: tests/long/tidy.sh, metrics.sh (promtool),
-# hl7.sh, and network.sh.
-long_packages="clang-tidy prometheus python3-hl7 avahi-daemon
+# What only ./test.sh --long runs: tests/long/metrics.sh (promtool), hl7.sh, and
+# network.sh.
+long_packages="prometheus python3-hl7 avahi-daemon
 cups-browsed iproute2"
-# What only ./test.sh --nightly runs: servers, the programs that people print from,
-# and a desktop. Packages of others have node and npm in one.
-nightly_packages="swift swift-proxy swift-account swift-container swift-object
-memcached haproxy nginx-light squid tinyproxy-bin apache2-utils
+# What only ./test.sh --nightly runs: clang-tidy, servers, the programs that people print
+# from, and a desktop. Packages of others have node and npm in one.
+nightly_packages="clang-tidy swift swift-proxy swift-account swift-container
+swift-object memcached haproxy nginx-light squid tinyproxy-bin apache2-utils
 mupdf-tools nftables dnsmasq-base iproute2 valgrind libreoffice-writer libreoffice-calc libreoffice-gtk3
 libreoffice-base libreoffice-base-drivers python3-uno chromium chromium-driver
 python3-gi python3-gi-cairo gir1.2-gtk-3.0 xvfb dunst"

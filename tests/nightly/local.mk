@@ -1,7 +1,8 @@
 # tests/nightly/ - tests that take hours together, that need more of the network
 # than packages of Debian, servers that are not part of a print server, or the
 # programs that people print from; run by ./test.sh --nightly.
-EXTRA_DIST += tests/nightly/bench.sh tests/nightly/cases.sh \
+EXTRA_DIST += tests/nightly/analyzer.h tests/nightly/bench.sh \
+	tests/nightly/cases.sh \
 	tests/nightly/consumers.sh \
 	tests/nightly/corpus.sh tests/nightly/desktop.sh \
 	tests/nightly/faults.sh tests/nightly/fhir.sh \
@@ -14,4 +15,5 @@ EXTRA_DIST += tests/nightly/bench.sh tests/nightly/cases.sh \
 	tests/nightly/proxies.sh tests/nightly/release.sh \
 	tests/nightly/storage.py tests/nightly/storm.sh \
 	tests/nightly/swift.sh tests/nightly/systems.sh \
+	tests/nightly/tidy.sh \
 	tests/nightly/valgrind.sh tests/nightly/walk.sh tests/nightly/web.sh

@@ -1,7 +1,7 @@
 /*
  * analyzer.h - what the static analyzer cannot see, because it reads one file
  * at a time: functions that report an error never return DX_OK. Only
- * tests/long/tidy.sh includes it.
+ * tests/nightly/tidy.sh includes it.
  */
 #ifndef DX_ANALYZER_H
 #define DX_ANALYZER_H

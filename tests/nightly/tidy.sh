@@ -15,7 +15,7 @@ version=$(clang-tidy --version 2>&1 |
 # The relevant flags of `make`, and facts that the analyzer cannot determine.
 look_at() # FILE
 {
-  local more='-include lib/base/policy.h -include tests/long/analyzer.h'
+  local more='-include lib/base/policy.h -include tests/nightly/analyzer.h'
   [ "$1" != lib/base/err.c ] || more=
   # shellcheck disable=SC2086
   nice clang-tidy --quiet "$1" -- -std=gnu11 -include "$build/config.h" $more \
