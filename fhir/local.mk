@@ -1,6 +1,9 @@
 # fhir/ - docextract-fhir, which converts results; it shares no code with lib/.
 bin_SCRIPTS = fhir/docextract-fhir
 dist_man_MANS += doc/docextract-fhir.1
+fhirdir = $(datadir)/docextract-fhir
+fhirexamplesdir = $(fhirdir)/examples
+dist_fhirexamples_SCRIPTS = doc/examples/send-fhir.sh doc/examples/send-hl7.py
 CLEANFILES += $(bin_SCRIPTS)
 fhir/docextract-fhir: $(srcdir)/fhir/docextract-fhir.in Makefile
 	$(AM_V_GEN)$(MKDIR_P) fhir && \

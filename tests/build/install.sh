@@ -61,6 +61,10 @@ is 'docextract-fhir is there, and others may run it' "$(
   "$root/usr/local/bin/docextract-fhir" --version)" \
   "755
 docextract-fhir $(sed -n 's/^AC_INIT(.*\[\(.*\)\])$/\1/p' configure.ac)"
+is 'and so are the programs that send what it writes' "$(
+  cd "$root/usr/local/share/docextract-fhir/examples" && stat -c '%a %n' *)" \
+  '755 send-fhir.sh
+755 send-hl7.py'
 # Nothing but docextractd reads a key or calls the service.
 loaded() # FILE: the libraries of HTTP and signatures that it names
 {

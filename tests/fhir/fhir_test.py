@@ -3,21 +3,26 @@ import base64
 import codecs
 import contextlib
 import hashlib
+import http.server
 import importlib.machinery
 import importlib.util
 import io
 import json
 import os
 import re
+import socketserver
 import subprocess
 import sys
 import tempfile
+import threading
 import unittest
 import urllib.parse
 
 from generate import deliver, generate
 
 PROGRAM = os.path.abspath(sys.argv[1])
+EXAMPLES = os.path.join(os.path.dirname(os.path.abspath(__file__)),
+                        '../../doc/examples')
 loader = importlib.machinery.SourceFileLoader('program', PROGRAM)
 program = importlib.util.module_from_spec(
     importlib.util.spec_from_loader('program', loader))
@@ -34,20 +39,30 @@ class Digits(str):
     """A number as it is written."""
 
 
+def read_bundle(path):
+    with open(path, encoding='utf-8') as file:
+        return json.load(file, parse_float=Digits, parse_int=Digits)
+
+
 class Converted:
-    """What was written for one document."""
+    """What was written for one document, and the transaction that creates its
+    patient."""
 
     def __init__(self, directory, name):
-        with open(os.path.join(directory, name + '.fhir.json'),
-                  encoding='utf-8') as file:
+        path = os.path.join(directory, name + '.fhir.json')
+        with open(path, encoding='utf-8') as file:
             self.text = file.read()
         with open(os.path.join(directory, name + '.hl7'), encoding='utf-8',
                   newline='') as file:
             self.message = file.read()
-        self.bundle = json.loads(self.text, parse_float=Digits,
-                                 parse_int=Digits)
+        self.bundle = read_bundle(path)
         self.resources = [e['resource'] for e in self.bundle['entry']]
         self.document = self.of('DocumentReference')[0]
+        self.subject = self.document.get('subject', {}).get('reference')
+        path = os.path.join(directory, f'patient-{name}.fhir.json')
+        self.patients = [read_bundle(path)] if os.path.exists(path) else []
+        self.resources += [bundle['entry'][0]['resource']
+                           for bundle in self.patients]
         self.listing = base64.b64decode(
             self.document['content'][0]['attachment']['data']).decode()
 
@@ -152,13 +167,13 @@ class Patients(Test):
         self.assertEqual(patient['name'],
                          [{'family': 'Ahrens', 'given': ['Ann']}])
         self.assertEqual(patient['birthDate'], '1984-03-07')
-        request = one.bundle['entry'][0]['request']
+        bundle, = one.patients
+        self.assertEqual(bundle['type'], 'transaction')
+        self.assertEqual(len(bundle['entry']), 1)
+        request = bundle['entry'][0]['request']
         self.assertEqual(request['method'], 'POST')
         self.assertEqual(urllib.parse.parse_qs(request['ifNoneExist']),
                          {'identifier': [f'{SYSTEM}|A 1&b=c']})
-        for resource in one.of('Observation') + one.of('DocumentReference'):
-            self.assertEqual(resource['subject']['reference'],
-                             one.bundle['entry'][0]['fullUrl'])
         pid, = one.segments('PID')
         self.assertEqual(pid[3], r'A 1\T\b=c^^^&1.2.3&ISO^MR')
         self.assertEqual(pid[5], 'Ahrens^Ann')
@@ -167,22 +182,24 @@ class Patients(Test):
     def test_everything_is_only_created_and_only_if_it_does_not_exist(self):
         one = self.one(wbc_count=WBC, **self.patient_fields())
         self.assertEqual(one.bundle['type'], 'transaction')
-        for entry in one.bundle['entry']:
+        for entry in one.bundle['entry'] + one.patients[0]['entry']:
             self.assertEqual(entry['request']['method'], 'POST')
             self.assertRegex(entry['request']['ifNoneExist'],
                              '^(identifier|_tag)=urn%3A[^&]+$')
 
-    def test_only_an_existing_patient_with_this_birth_date_is_referred_to(self):
+    def test_only_a_patient_with_number_and_birth_date_is_referred_to(self):
         path = self.deliver_document(wbc_count=WBC, **self.patient_fields())
-        self.convert(path, options=['--existing-patient', '--mrn-system',
-                                    SYSTEM])
-        one, = self.outputs()
-        self.assertEqual(one.of('Patient'), [])
-        for resource in one.of('Observation') + one.of('DocumentReference'):
-            self.assertEqual(
-                resource['subject']['reference'],
-                'Patient?identifier=urn%3Aoid%3A1.2.3%7CA-1'
-                '&birthdate=1984-03-07')
+        for options, n_patients in ([], 1), (['--existing-patient'], 0):
+            out = tempfile.mkdtemp(dir=self.dir)
+            self.convert(path, options=[*options, '--mrn-system', SYSTEM],
+                         out=out)
+            one, = self.outputs(out)
+            self.assertEqual(len(one.of('Patient')), n_patients)
+            for resource in one.of('Observation') + one.of('DocumentReference'):
+                self.assertEqual(
+                    resource['subject']['reference'],
+                    'Patient?identifier=urn%3Aoid%3A1.2.3%7CA-1'
+                    '&birthdate=1984-03-07')
 
     def assert_by_hand(self, one):
         self.assertEqual([r['resourceType'] for r in one.resources],
@@ -238,7 +255,7 @@ class Patients(Test):
             f'{{"1": {ann}, "2": {ben}, "3": {unknown}}}'))
         found = set()
         for one in self.outputs():
-            text = one.text + one.listing + one.message
+            text = one.text + one.listing + one.message + str(one.patients)
             mrns = [p['identifier'][0]['value'] for p in one.of('Patient')]
             found.add((*mrns, *(word for word in ('A-1', 'B-2')
                                 if word in text)))
@@ -478,7 +495,12 @@ class Texts(Test):
                 if text.startswith('urn:uuid:'):
                     self.assertRegex(text, '^urn:uuid:[0-9a-f-]{36}$')
             for reference in re.findall('"reference":"([^"]*)"', one.text):
-                self.assertIn(reference, urls)
+                self.assertIn(reference, {*urls, one.subject})
+            for entry in (e for bundle in one.patients for e in bundle['entry']):
+                self.assertEqual(
+                    one.subject,
+                    f"Patient?{entry['request']['ifNoneExist']}&birthdate="
+                    f"{entry['resource']['birthDate']}")
             self.assertRegex(one.message, r'\A(?:[A-Z]{3}\|[^\0-\x1f\x7f-\x9f'
                              r'\ud800-\udfff]+\r)+\Z')
             self.assertEqual(
@@ -512,12 +534,12 @@ class Documents(Test):
         provenance, = one.of('Provenance')
         urls = [entry['fullUrl'] for entry in one.bundle['entry']]
         self.assertEqual([t['reference'] for t in provenance['target']],
-                         urls[1:3])
+                         urls[:2])
         self.assertEqual(provenance['recorded'], '2027-01-15T08:00:08Z')
         self.assertEqual([e['what']['display'] for e in provenance['entity']],
                          ['document 1', 'response of the service'])
         self.assertEqual(one.of('Observation')[0]['derivedFrom'],
-                         [{'reference': urls[1]}])
+                         [{'reference': urls[0]}])
 
     def test_case_without_documents_is_matched_by_hand(self):
         for data in ('"medical_data": {}', '"medical_data": null', '"x": 1',
@@ -545,9 +567,12 @@ class Documents(Test):
                 f'"medical_data": {{"{document_id}": {document}}}', source,
                 case), out=out)
             one, = self.outputs(out)
-            return os.listdir(out)[0][:36], [
+            name, = {name.removeprefix('patient-')[:36]
+                     for name in os.listdir(out)}
+            return name, [
                 (e['fullUrl'], e['request']['ifNoneExist'])
-                for e in one.bundle['entry']], one.segments('MSH')[0][9]
+                for e in one.patients[0]['entry'] + one.bundle['entry']], \
+                one.segments('MSH')[0][9]
         first = identities('S1')
         self.assertEqual(first, identities('S2'))
         patient = first[1][0]
@@ -678,7 +703,7 @@ class Files(Test):
         path = self.deliver_document(**self.patient_fields())
         make = program.make_bundle
         self.addCleanup(setattr, program, 'make_bundle', make)
-        def fail(document, _):
+        def fail(document):
             raise ValueError(document.last_name)
         program.make_bundle = fail
         self.assertEqual(self.convert(path), os.EX_SOFTWARE)
@@ -808,6 +833,139 @@ class CommandLine(Test):
             stdin=subprocess.DEVNULL, capture_output=True, umask=0o077)
         self.assertEqual(done.stdout + done.stderr, b'')
         self.assertEqual(len(self.outputs()[0].of('Patient')), 1)
+
+
+class Server(http.server.BaseHTTPRequestHandler):
+    """Responds as `self.server.answer` says."""
+
+    def do_POST(self):
+        body = self.rfile.read(int(self.headers['Content-Length']))
+        bundle = json.loads(body)
+        self.server.received.append(bundle['entry'][0]['resource'])
+        status, answer = self.server.answer(bundle)
+        content = answer if isinstance(answer, bytes) else \
+            json.dumps(answer).encode()
+        self.send_response(status)
+        self.send_header('Content-Length', str(len(content)))
+        self.end_headers()
+        self.wfile.write(content)
+
+    def log_message(self, *_):
+        pass
+
+
+class Receiver(socketserver.StreamRequestHandler):
+    """Responds as `self.server.answer` says; None closes the connection."""
+
+    def handle(self):
+        message = b''
+        while not message.endswith(b'\x1c\r'):
+            message += self.request.recv(65536)
+        answer = self.server.answer(message.split(b'|')[9])
+        if answer is not None:
+            self.request.sendall(b'\v' + answer + b'\x1c\r')
+
+
+class Senders(Test):
+    """The examples that send what was converted."""
+
+    def setUp(self):
+        super().setUp()
+        self.convert(self.deliver_document(wbc_count=WBC,
+                                           **self.patient_fields()))
+
+    def serve(self, server):
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        self.addCleanup(server.server_close)
+        self.addCleanup(server.shutdown)
+        server.received = []
+        return server
+
+    def send(self, program, *address):
+        """Returns the status and the names of the files that are left."""
+        done = subprocess.run(
+            [os.path.join(EXAMPLES, program), *address, self.out],
+            stdin=subprocess.DEVNULL, capture_output=True, text=True)
+        self.said = done.stdout + done.stderr
+        suffix = '.hl7' if 'hl7' in program else '.fhir.json'
+        return done.returncode, sorted(name for name in os.listdir(self.out)
+                                       if name.endswith(suffix))
+
+    def test_only_transactions_of_which_all_entries_succeed_are_deleted(self):
+        server = self.serve(http.server.HTTPServer(('127.0.0.1', 0), Server))
+        url = f'http://127.0.0.1:{server.server_port}/r4'
+        before = self.send('send-fhir.sh', 'http://127.0.0.1:0/')
+        self.assertEqual((before[0], len(before[1])), (1, 2))
+
+        def statuses(*each):
+            return {'resourceType': 'Bundle', 'type': 'transaction-response',
+                    'entry': [{'response': {'status': s}} for s in each]}
+
+        def respond(change, status=200):
+            return lambda bundle: (status, change(len(bundle['entry'])))
+        for answer in (
+                respond(lambda n: statuses(*['201 Created'] * (n - 1), '412')),
+                respond(lambda n: statuses(*['201'] * (n - 1), '2010')),
+                respond(lambda n: statuses(*['201'] * (n - 1), None)),
+                respond(lambda n: statuses(*['201'] * (n - 1))),
+                respond(lambda n: statuses(*['201'] * (n + 1))),
+                respond(lambda n: statuses()),
+                respond(lambda n: statuses(*['201'] * n), 422),
+                respond(lambda n: statuses(*['201'] * n), 413),
+                respond(lambda n: statuses(*['201'] * n) | {'type': 'x'}),
+                respond(lambda n: {'resourceType': 'OperationOutcome'}),
+                respond(lambda n: b'<html>Sign in</html>'),
+                respond(lambda n: b'')):
+            server.answer = answer
+            self.assertEqual(self.send('send-fhir.sh', url), before)
+            for name in before[1]:
+                self.assertIn(f'{name} was not accepted', self.said)
+            self.assertNotIn('Ahrens', self.said)
+        # An atomic server refuses the document of another patient.
+        server.received.clear()
+        server.answer = lambda bundle: (
+            201 if len(bundle['entry']) == 1 else 412,
+            statuses(*['200 OK'] * len(bundle['entry'])))
+        self.assertEqual(self.send('send-fhir.sh', url), (1, [
+            name for name in before[1] if not name.startswith('patient-')]))
+        self.assertEqual([r['resourceType'] for r in server.received],
+                         ['Patient', 'DocumentReference'])
+        server.answer = respond(
+            lambda n: statuses('201 Created', *['200'] * (n - 1)))
+        self.assertEqual(self.send('send-fhir.sh', url), (0, []))
+
+    def test_only_messages_that_the_receiver_accepts_are_deleted(self):
+        server = self.serve(socketserver.TCPServer(('127.0.0.1', 0), Receiver))
+        address = '127.0.0.1', str(server.server_address[1])
+        before = self.send('send-hl7.py', '127.0.0.1', '0')
+        self.assertEqual((before[0], len(before[1])), (1, 1))
+
+        def ack(code, control_id):
+            return b'MSH|^~\\&|X\rMSA|%b|%b|Ahrens\r' % (code, control_id)
+        for answer in (
+                *(lambda key, code=code: ack(code, key)
+                  for code in (b'AE', b'AR', b'CE', b'CR', b'', b'Ahrens')),
+                lambda key: ack(b'AA', key[:-1]), lambda key: ack(b'AA', b''),
+                lambda key: b'', lambda key: b'MSA', lambda key: b'MSA|AA',
+                lambda key: None):
+            server.answer = answer
+            self.assertEqual(self.send('send-hl7.py', *address), before)
+            self.assertIn(f'{before[1][0]} is kept: ', self.said)
+            self.assertNotIn('Ahrens', self.said)
+        server.answer = lambda key: ack(b'AA', key)
+        self.assertEqual(self.send('send-hl7.py', *address), (0, []))
+        self.assertEqual(self.said, '')
+
+    def test_message_that_is_too_large_is_kept(self):
+        class Small(socketserver.BaseRequestHandler):
+            def handle(self):
+                self.request.recv(100)  # with the rest unread: a reset
+        server = self.serve(socketserver.TCPServer(('127.0.0.1', 0), Small))
+        self.convert(self.deliver_document(long=json.dumps('x' * 2000000)))
+        before = self.outputs()
+        status, left = self.send('send-hl7.py', '127.0.0.1',
+                                 str(server.server_address[1]))
+        self.assertEqual((status, len(left)), (1, len(before)))
 
 
 class Result(unittest.TestResult):

@@ -1,5 +1,5 @@
 """parse_hl7.py DIRECTORY - parses the messages in it with python3-hl7, and
-compares them with the bundles beside them. Prints each difference, and the
+compares them with the transactions beside them. Prints each difference, and the
 numbers of messages, patients, and observations."""
 import json
 import os
@@ -12,7 +12,7 @@ directory = sys.argv[1]
 counts = {'messages': 0, 'PID': 0, 'OBX': 0}
 
 
-def compare(name, bundle, message):
+def compare(name, resources, message):
     def differs(what, got, wanted):
         if got != wanted:
             print(f'{name}: {what} is {got!r}, not {wanted!r}')
@@ -24,7 +24,6 @@ def compare(name, bundle, message):
         """Controls are escaped in one format, and replaced in the other."""
         return re.sub('[\0-\x1f\x7f-\xff␀-␟\ufffd]+', '.', value)
 
-    resources = [entry['resource'] for entry in bundle['entry']]
     segments = [str(segment[0]) for segment in message]
     differs('the order of segments', re.fullmatch(
         'MSH (PID )?OBR (NTE )+(OBX )*', ''.join(s + ' ' for s in segments))
@@ -76,13 +75,21 @@ class Digits(str):
     """A number as it is written."""
 
 
-for name in sorted(os.listdir(directory)):
+def read_resources(name):
+    with open(os.path.join(directory, name), encoding='utf-8') as file:
+        bundle = json.load(file, parse_float=Digits, parse_int=Digits)
+    return [entry['resource'] for entry in bundle['entry']]
+
+
+names = os.listdir(directory)
+for name in sorted(names):
     if name.endswith('.hl7'):
-        path = os.path.join(directory, name)
-        with open(path, encoding='utf-8', newline='') as file:
+        with open(os.path.join(directory, name), encoding='utf-8',
+                  newline='') as file:
             message = hl7.parse(file.read())
-        with open(path.removesuffix('hl7') + 'fhir.json',
-                  encoding='utf-8') as file:
-            bundle = json.load(file, parse_float=Digits, parse_int=Digits)
-        compare(name, bundle, message)
+        transaction = name.removesuffix('hl7') + 'fhir.json'
+        resources = read_resources(transaction)
+        if f'patient-{transaction}' in names:
+            resources += read_resources(f'patient-{transaction}')
+        compare(name, resources, message)
 print(', '.join(f'{count} {what}' for what, count in counts.items()))
