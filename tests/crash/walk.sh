@@ -9,13 +9,18 @@
 # Jobs that fail and are released or retried, that are canceled, or expire, and
 # those with an OnResult, are walked only at the writes of the journal.
 #
-#   walk.sh         the journal, the results, some pairs
-#   walk.sh --all   every step on disk, every pair; of a job whose print job
-#                   ends first, every second step
+# Before and after every second step is enough to meet each state: between any
+# two steps, either after the first or before the second.
+#
+#   walk.sh         each state of the journal and of the results, of a job that
+#                   is waited for; of the other jobs, some; some pairs
+#   walk.sh --all   before and after every step on disk, every pair; of a job
+#                   whose print job ends first, every second step on disk
 . "$(dirname "$0")/lib.sh"
 
 all=
 [ "${1-}" != --all ] || all=1
+by() { if [ -n "$all" ]; then echo "$2"; else echo "$1"; fi; } # COARSE FINE
 
 killed_at() # GROUP N before|after
 {
@@ -117,12 +122,12 @@ pairs() # STEP
   done
 }
 
-walk() # HOW [STEP OF docextractd IN ALL FILES]
+walk() # HOW STEP [STEP OF docextractd IN ALL FILES]
 {
   local group step
   for group in journal result ${all:+file}; do
-    step=1
-    [ "$group" != file ] || step=${2-1}
+    step=$2
+    [ "$group" != file ] || step=${3-1}
     count "$group"
     every "$group" "$of_backend" > "$dir/backend"
     every "$group" "$of_daemon" "$step" > "$dir/daemon"
@@ -134,44 +139,41 @@ walk() # HOW [STEP OF docextractd IN ALL FILES]
   done
 }
 
-act() # SCENE TEXT
+act() # SCENE TEXT STEP
 {
   scene=$1
   learn
   count journal
-  every journal "$of_daemon" > "$dir/daemon"
+  every journal "$of_daemon" "$(by "$3" 1)" > "$dir/daemon"
   in_parallel "$2: docextractd is killed at a journal step" daemon_once \
     < "$dir/daemon"
 }
 
 make_bundle
 learn_expected
-walk 'the job is waited for'
+walk 'the job is waited for' "$(by 2 1)"
 count journal
-pairs "$(if [ -n "$all" ]; then echo 1; else echo 4; fi)" > "$dir/pairs"
+pairs "$(by 5 1)" > "$dir/pairs"
 in_parallel 'docextractd is killed twice' daemon_once < "$dir/pairs"
 count file
-every file "$of_backend" "$(if [ -n "$all" ]; then echo 1; else echo 3; fi)" \
-  > "$dir/backend"
+every file "$of_backend" "$(by 7 1)" > "$dir/backend"
 in_parallel 'both are killed' both < "$dir/backend"
 in_parallel 'a second backend comes' two_backends < "$dir/backend"
 accept
-# Before and after every second step: between any two, either after the first or
-# before the second.
-walk 'the print job ends first' 2
+walk 'the print job ends first' "$(by 4 1)" 2
 
 extracted=$expected_found
-act canceled 'the job is canceled'
+act canceled 'the job is canceled' 4
 configure
-act released 'the job fails, and is released'
+act released 'the job fails, and is released' 6
 is 'released, it is as if it had not failed' "$expected_found" "$extracted"
-act retried 'the job fails, and is retried'
+act retried 'the job fails, and is retried' 6
 is 'retried, it is as if it had not failed' "$expected_found" "$extracted"
-act expired 'the job has failed, and expires'
+act expired 'the job has failed, and expires' 1
 cat > "$dir/on-result" << 'END'
 #!/bin/sh
 echo "$(basename "$1")" >> "$(dirname "$1")/../hooks"
 END
 chmod 755 "$dir/on-result"
 configure "OnResult $dir/on-result"
-act hooked 'OnResult is run'
+act hooked 'OnResult is run' 4
