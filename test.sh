@@ -81,7 +81,7 @@ tests_in() # GLOB...: scripts that are tests by themselves
 
 # The longest first, so that none of them runs alone at the end; those that use
 # the processor alternate with those that mostly wait.
-longest='build/distcheck long/packages long/systemd build/unit long/cases
+longest='build/unit long/packages long/systemd long/cases
 long/kills it/stages it/sigterm hostile/documents filter/whole_test
 it/accepted it/pages it/mixed it/patience crash/faults cli/jobs_test it/unknown
 it/orphans crash/walk it/rows crash/power hostile/thirty it/auto it/types
@@ -116,37 +116,41 @@ sanitized_long='build/unit it/accepted it/types it/tls'
 sanitized_nightly='it/interrupted it/sigterm it/many it/silence it/discovery
 hostile/secrets'
 
-quick_tasks()
-{
-  {
-    printf 'build tests/build/%s.sh\n' distcheck hardening install
-    tests_in tests/*/*.sh |
-      grep -vE "^tests/(bench|build|fuzz|helper|long|nightly)/" |
-      if [ -n "$long" ]; then cat; else
-        grep -vE "^tests/($(xargs <<< "$slow" | tr ' ' '|'))\.sh$"
-      fi |
-      sed 's/^/build /'
-  } | scripts
-}
-
 # thousand and rate measure time, and hardly use the processor: beside them, only
-# as much runs as uses the rest, with a low priority.
-calm='thousand rate documents'
+# as much runs as uses the rest, with a low priority, and measures none.
+calm='long/thousand long/rate'
+beside='build/distcheck hostile/documents filter/whole_test long/documents'
 calm_tasks()
 {
   local name
-  for name in $calm; do
-    case $name in
-    thousand | rate) script build tests/long/$name.sh ;;
-    *) script build tests/long/$name.sh | sed 's/ env / nice env /' ;;
-    esac
+  for name in $calm; do script build tests/$name.sh; done
+  for name in $beside; do
+    script build tests/$name.sh | sed 's/ env / nice env /'
   done
+}
+
+but() # NAME...: the scripts of stdin, without these
+{
+  grep -vE "^tests/($(tr -s ' \n' '|' <<< "$*" | sed 's/|$//'))\.sh$"
+}
+
+# distcheck, in --long, runs the unit tests, too.
+quick_tasks()
+{
+  {
+    {
+      [ -n "$long" ] || echo tests/build/unit.sh
+      printf 'tests/build/%s.sh\n' hardening install
+      tests_in tests/*/*.sh |
+        grep -vE "^tests/(bench|build|fuzz|helper|long|nightly)/"
+    } | if [ -n "$long" ]; then but "$beside"; else but "$slow"; fi
+  } | sed 's/^/build /' | scripts
 }
 
 long_tasks()
 {
   {
-    tests_in tests/long/*.sh | grep -vE "/(${calm// /|})\.sh" | sed 's/^/build /'
+    tests_in tests/long/*.sh | but "$calm $beside" | sed 's/^/build /'
     # shellcheck disable=SC2086
     printf 'sanitized tests/%s.sh\n' $sanitized_long
   } | scripts
@@ -209,7 +213,7 @@ if [ -n "$long" ]; then
   installed_or_end $long_packages
   echo "== what takes minutes ($SECONDS s)"
   build_sanitized &
-  run_tasks 4 calm_tasks
+  run_tasks 5 calm_tasks # and the build
   run_tasks $((7 * cores / 2)) long_tasks
 fi
 run_again

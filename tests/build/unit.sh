@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 #
 # unit.sh - what `make check` runs in $DX_BUILD (default: the top of the tree),
-# with a line for each test; for platforms.sh, and for test.sh --long, with
-# sanitizers: then without the models of tests/model, which would take minutes.
-# distcheck.sh runs all as they are released.
+# with a line for each test; for platforms.sh, for test.sh, and for test.sh --long,
+# with sanitizers: then without the models of tests/model, which would take
+# minutes. In --long, distcheck.sh runs all as they are released.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 . tests/helper/count.sh
