@@ -275,9 +275,9 @@ static void unknown_parts_remain_in_english(void **state)
        "docextractd is not running; start it"},
       {DX_SAY_HERE
        "; contact your administrator: docextractd is of version "
-       "9.0, and this program of version 1.0.0; restart docextractd",
+       "9.0, and this program of version 1.1.0; restart docextractd",
        "Das Dokument ist auf diesem Computer; bitte dem Administrator melden – "
-       "docextractd is of version 9.0, and this program of version 1.0.0; "
+       "docextractd is of version 9.0, and this program of version 1.1.0; "
        "restart docextractd"},
   };
   char text[1024];
