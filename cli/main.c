@@ -354,19 +354,35 @@ static void usage_check_encoding(const struct cli *cli, const struct verb *verb)
   usage_fail(verb, NULL);
 }
 
+/* True if the option is on the command line. */
+static bool usage_is_given(const struct cli *cli, const struct option_row *row)
+{
+  const void *field = (const char *)cli + row->offset;
+
+  return row->argument != NULL ? *(const char *const *)field != NULL
+                               : *(const bool *)field;
+}
+
+/* Of `what`, only one option may be given, besides those of all verbs. */
+static void usage_check_alone(const struct cli *cli, const struct verb *verb,
+                              const char *what, const char *option)
+{
+  size_t i;
+
+  for (i = 0; i < ROW_COUNT; i++)
+    if (usage_is_given(cli, &rows[i]) && strcmp(rows[i].name, option) != 0 &&
+        !usage_is_accepted_by(&rows[i], NULL))
+      usage_fail(verb, "%s and --%s cannot be combined", what, rows[i].name);
+}
+
 static void usage_check(const struct cli *cli, const struct verb *verb)
 {
   int len = usage_arguments_length(verb);
   size_t i;
 
-  for (i = 0; i < ROW_COUNT; i++) {
-    const void *field = (const char *)cli + rows[i].offset;
-
-    if (!usage_is_accepted_by(&rows[i], verb) &&
-        (rows[i].argument != NULL ? *(const char *const *)field != NULL
-                                  : *(const bool *)field))
+  for (i = 0; i < ROW_COUNT; i++)
+    if (usage_is_given(cli, &rows[i]) && !usage_is_accepted_by(&rows[i], verb))
       usage_fail(verb, "'%s' does not accept --%s", verb->name, rows[i].name);
-  }
   if (cli->arg_count > 0 ? len == 0 : len > 0 && verb->pattern[0] != '[')
     usage_fail(verb, "'%s' takes %.*s", verb->name, len > 0 ? len : INT_MAX,
                len > 0 ? verb->pattern : "no arguments");
@@ -381,10 +397,10 @@ static void usage_check(const struct cli *cli, const struct verb *verb)
     usage_check_state(cli, verb);
   if (verb->run == verb_retry || verb->run == verb_cancel)
     usage_check_all(cli, verb);
-  if (verb->run == verb_jobs && cli->arg_count > 0 &&
-      (cli->all || cli->watch || cli->seen || cli->state != NULL ||
-       cli->queue != NULL || cli->user != NULL || cli->service != NULL))
-    usage_fail(verb, "JOB can be combined with --json only");
+  if (verb->run == verb_jobs && cli->arg_count > 0)
+    usage_check_alone(cli, verb, "JOB", "json");
+  if (cli->seen)
+    usage_check_alone(cli, verb, "--seen", "seen");
 }
 
 /* ---- running ---- */
@@ -428,10 +444,8 @@ int main(int argc, char **argv)
   (void)signal(SIGXFSZ, SIG_IGN);       /* handled like a full disk */
   (void)setvbuf(stdout, NULL, _IOLBF, BUFSIZ);
   usage_read_options(&cli, argc, argv);
-  if (optind < argc && strcmp(argv[optind], "help") == 0) {
+  for (; optind < argc && strcmp(argv[optind], "help") == 0; optind++)
     cli.help = true;
-    optind++;
-  }
   verb = optind < argc && !cli.version ? usage_find_verb(argv[optind++]) : NULL;
   if (cli.version)
     printf("docextract %s\n", PACKAGE_VERSION);

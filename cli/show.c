@@ -109,7 +109,7 @@ static enum dx_code show_file(struct show *s, const char *path,
                           "or, for root, of the owner of SpoolDir");
   if (code == DX_E_NOT_FOUND)
     return dx_fail(
-        err, code, ENOENT,
+        err, DX_E_JOB, ENOENT,
         "'%s' is neither a file nor a job; to list jobs, run: docextract jobs",
         path);
   if (code == DX_OK)

@@ -61,6 +61,17 @@ has 'an option with a value requires it' "$rc $err" \
   "^64 docextract: option '--state' requires a value$"
 dx jobs -x
 has 'an unknown letter is refused' "$rc $err" "^64 docextract: unknown option '-x'$"
+for options in 'JOB --watch' 'JOB --seen' 'JOB --state failed' \
+  '--seen --all' '--seen --queue chart' '--seen --json'; do
+  # shellcheck disable=SC2086
+  dx jobs ${options/JOB/chart-1}
+  is "jobs: '$options' do not fit together" "$rc $(head -n 1 <<< "$err")" \
+    "64 docextract: $(cut -d ' ' -f 1 <<< "$options") and $(
+      cut -d ' ' -f 2 <<< "$options") cannot be combined"
+done
+dx show --json --html chart-1
+has 'show: one form only' "$rc $err" \
+  '^64 docextract: --json and --html cannot be combined$'
 dx jobs --state fialed
 has 'a mistyped state: the one that was probably meant' "$rc $err" \
   "^64 docextract: unknown state 'fialed'; did you mean 'failed'\?$"
@@ -75,6 +86,8 @@ dx -h
 is '-h prints the same' "$rc $out" "0 $help"
 dx help
 is "so does 'help'" "$rc $out" "0 $help"
+dx help help
+is "and the help of 'help'" "$rc $out" "0 $help"
 is '--help fits on a screen' "$(fold -w 80 <<< "$help" | tail -n +25)" ''
 # The rows of CLI_VERBS, in their order.
 verbs=$(sed -n 's/^  X(\([a-z]*\),.*/\1/p' "$top/cli/cli.h")
@@ -86,6 +99,8 @@ for verb in $verbs; do
   dx "$verb" --help
   has "$verb --help prints its usage" "$rc $out" "^0 Usage: .* $verb"
   page=$out
+  dx "$verb" -h
+  is "$verb -h prints the same" "$rc $out" "0 $page"
   dx help "$verb"
   is "help $verb prints the same" "$rc $out" "0 $page"
   is "$verb --help fits in its width" "$(grep -E '.{81}' <<< "$out")" ''

@@ -986,7 +986,8 @@ is 'jobs JOB: several' "$(grep -c '^Key ' <<< "$out")" 2
 dx jobs --json "$key"
 is 'jobs JOB --json: only this one' "$rc $(jq -r '.[].key' <<< "$out")" "0 $key"
 dx jobs --all "$key"
-has 'jobs JOB: not with --all' "$rc $err" '^64 .*JOB can be combined with --json only'
+has 'jobs JOB: not with --all' "$rc $err" \
+  '^64 docextract: JOB and --all cannot be combined$'
 dx jobs 00000000
 has 'jobs JOB: one that does not exist' "$rc $err" '^[1-9].*00000000'
 

@@ -178,13 +178,20 @@ dx show --json "$dir/large.json"
 is 'show --json: it can be printed' "$rc" 0
 rm "$dir/large.json"
 dx show "$dir/none.json"
-has 'show: a missing file is an error' "$rc $err" '^74 .*neither a file'
+has 'show: a missing file is an error' "$rc $err" '^65 .*neither a file'
+dx show chart
+has 'show: what is neither the name of a job nor a file' "$rc $err" \
+  "^65 docextract: 'chart' is neither a file nor a job; "
+dx show chart-99
+has 'show: a print job that is unknown' "$rc $err" \
+  "^65 docextract: no job 'chart-99'; "
+
 dx show chart-12
 has 'show: a print job that is not there is an error' \
   "$rc $err" "^65 .*no job 'chart-12'"
 dx show "$dir/none.json" "$dir/e.txt"
 has 'show: so are several files, each with its own' "$rc $(xargs <<< "$err")" \
-  '^74 .*none.json.* neither a file .*e.txt: .* not a result .*2 of 2 failed$'
+  '^65 .*none.json.* neither a file .*e.txt: .* not a result .*2 of 2 failed$'
 dx show "$dir/e.txt"
 has 'show: another file is refused' "$rc $err" '^65 .*not a result'
 manifests=("$results"/*.job.json)
