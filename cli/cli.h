@@ -104,6 +104,8 @@ void cli_print_word(const char *word, bool is_good);
 /* Prints untrusted text: invalid bytes, control characters, and characters that
  * hide or reverse text (dx_utf8_is_hidden()) become '?'. */
 void cli_print_plain(const char *text);
+/* The same, with a newline; on a terminal, cut to its width. */
+void cli_print_line(const char *text);
 /* The same for its first character; returns the number of its bytes. */
 size_t cli_print_character(const char *text);
 
@@ -112,6 +114,9 @@ size_t cli_print_character(const char *text);
 void cli_print_bytes(const char *bytes, size_t len);
 /* The width on a terminal: most Japanese characters have two columns. */
 size_t cli_count_columns(const char *text);
+/* How many bytes of the text fit into so many columns: all, or what leaves one
+ * column for an ellipsis. */
+size_t cli_fitting_bytes(const char *text, size_t columns);
 
 /* ---- load.c ---- */
 

@@ -1,7 +1,7 @@
 /*
  * jobs.c - `docextract jobs`: prints a row for each job in the spool, with its
  * state and message, once or after every change. Takes no lock. Does not print
- * titles or names of people.
+ * titles.
  */
 #include "cli/cli.h"
 
@@ -29,8 +29,10 @@ struct row {
   int64_t received_at;
   const char *state;              /* a word; static memory */
   char name[CLI_CUPS_NAME_BYTES]; /* of the print job, "chart-12" */
-  char age[24], counts[80];       /* counts: documents and cases */
-  /* Untrusted: cli_print_plain(). */
+  char time[16];                  /* when it was received */
+  char counts[80];                /* documents and cases */
+  /* Untrusted: cli_print_line(). */
+  char user[DX_USER_BYTES];
   char text[SAID_BYTES + 2 * DX_ERR_TEXT_BYTES + 80];
   char *json; /* with --json */
 };
@@ -41,10 +43,12 @@ struct list {
   size_t count;
   bool is_driven; /* docextractd is running */
   size_t unreadable;
-  size_t unreceived;  /* in received/, and unreadable */
-  size_t old;         /* finished more than a day ago, and omitted */
-  int digits;         /* number of digits that distinguish the keys */
-  size_t width;       /* of the column of print jobs */
+  size_t unreceived; /* in received/, and unreadable */
+  size_t old;        /* finished more than a day ago, and omitted */
+  int digits;        /* number of digits that distinguish the keys */
+  struct {
+    size_t name, user, time;
+  } widths;           /* of columns */
   struct dx_err *err; /* while reading */
 };
 
@@ -126,6 +130,21 @@ static void jobs_format_age(int64_t since_ms, char age[24])
                  units[i].unit);
 }
 
+/* The time of day, or the date if that is not today. */
+static void jobs_format_time(int64_t wall_ms, char text[16])
+{
+  time_t at = (time_t)(wall_ms / 1000), now = (time_t)(dx_wall_ms() / 1000);
+  struct tm tm, today;
+
+  if (localtime_r(&at, &tm) == NULL || localtime_r(&now, &today) == NULL)
+    return;
+  (void)strftime(text, 16,
+                 tm.tm_yday == today.tm_yday && tm.tm_year == today.tm_year
+                     ? "%H:%M"
+                     : "%Y-%m-%d",
+                 &tm);
+}
+
 /* ---- JSON ---- */
 
 static void jobs_put_text(struct dx_json_out *out, const char *name,
@@ -200,7 +219,9 @@ static enum dx_code jobs_add(struct list *list, const struct dx_job *job)
   row->received_at = job->received_at;
   row->state = dx_job_status(job);
   cli_cups_name(job, row->name);
-  jobs_format_age(job->received_at, row->age);
+  dx_utf8_copy(row->user, sizeof(row->user),
+               job->user != NULL ? job->user : "");
+  jobs_format_time(job->received_at, row->time);
   (void)snprintf(docs, sizeof(docs), "%zu/%zu", extracted, documents);
   (void)snprintf(row->counts, sizeof(row->counts), "%5s  %5zu", docs, cases);
   /* docextractd knows more than a user is told in the job. */
@@ -274,13 +295,29 @@ static void jobs_sort(struct list *list,
 static const struct row jobs_header = {.key = "KEY",
                                        .state = "STATE",
                                        .name = "JOB",
-                                       .age = "AGE",
+                                       .user = "USER",
+                                       .time = "TIME",
                                        .counts = " DOCS  CASES",
                                        .text = "MESSAGE"};
 
 static bool jobs_are_driven(const struct cli *cli)
 {
   return cli->asks || dx_spool_daemon(cli->spool.dirfd) != 0;
+}
+
+static void jobs_widen(size_t *width, const char *text)
+{
+  size_t columns = cli_count_columns(text);
+
+  if (columns > *width)
+    *width = columns;
+}
+
+static void jobs_widen_all(struct list *list, const struct row *row)
+{
+  jobs_widen(&list->widths.name, row->name);
+  jobs_widen(&list->widths.user, row->user);
+  jobs_widen(&list->widths.time, row->time);
 }
 
 /* Reads the current jobs, and sorts them, newest last. */
@@ -294,7 +331,7 @@ static enum dx_code jobs_read(struct list *list, struct dx_err *err)
   code = cli_each_job(list->cli, jobs_visit, list, err);
   jobs_sort(list, jobs_by_key);
   list->digits = KEY_DIGITS;
-  list->width = cli_count_columns(jobs_header.name);
+  jobs_widen_all(list, &jobs_header);
   for (i = 0; i < list->count; i++) {
     struct row *row = &list->rows[i];
     struct row *before = kept > 0 ? &list->rows[kept - 1] : NULL;
@@ -307,8 +344,7 @@ static enum dx_code jobs_read(struct list *list, struct dx_err *err)
     while (before != NULL && strcmp(before->key, row->key) != 0 &&
            strncmp(before->key, row->key, (size_t)list->digits) == 0)
       list->digits++;
-    if (cli_count_columns(row->name) > list->width)
-      list->width = cli_count_columns(row->name);
+    jobs_widen_all(list, row);
     list->rows[kept++] = *row;
   }
   list->count = kept;
@@ -328,16 +364,27 @@ static void jobs_release(struct list *list)
 
 /* ---- the table ---- */
 
+static void jobs_put_column(struct dx_buf *line, const char *text, size_t width)
+{
+  const char *shown = text[0] != '\0' ? text : "-";
+
+  dx_buf_printf(line, "%s%*s  ", shown, (int)(width - cli_count_columns(shown)),
+                "");
+}
+
 static void jobs_print_row(const struct list *list, const struct row *row)
 {
-  const char *name = row->name[0] != '\0' ? row->name : "-";
+  struct dx_buf line = {0};
 
-  printf("%-*.*s  %-10s  ", list->digits, list->digits, row->key, row->state);
-  cli_print_plain(name);
-  printf("%*s  %6s  %s%s", (int)(list->width - cli_count_columns(name)), "",
-         row->age, row->counts, row->text[0] != '\0' ? "  " : "");
-  cli_print_plain(row->text);
-  printf("\n");
+  dx_buf_printf(&line, "%-*.*s  %-10s  ", list->digits, list->digits, row->key,
+                row->state);
+  jobs_put_column(&line, row->name, list->widths.name);
+  jobs_put_column(&line, row->user, list->widths.user);
+  jobs_put_column(&line, row->time, list->widths.time);
+  dx_buf_printf(&line, "%s%s%s", row->counts, row->text[0] != '\0' ? "  " : "",
+                row->text);
+  cli_print_line(dx_buf_text(&line));
+  dx_buf_release(&line);
 }
 
 static void jobs_print_damaged(const struct list *list, size_t count,

@@ -44,5 +44,6 @@ tests_cli_silent_LDADD =
 if TESTS_ON
 check_PROGRAMS += tests/unit/test_cli
 TESTS += tests/unit/test_cli
-tests_unit_test_cli_SOURCES = tests/unit/test_cli.c cli/cli.h cli/error.c
+tests_unit_test_cli_SOURCES = tests/unit/test_cli.c cli/cli.h cli/error.c \
+	cli/term.c
 endif

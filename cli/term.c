@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 #include <wchar.h>
 
@@ -64,16 +65,45 @@ void cli_print_bytes(const char *bytes, size_t len)
     }
 }
 
+/* Of the first character; *ret_len: its bytes. */
+static size_t term_columns(const char *text, size_t *ret_len)
+{
+  uint32_t c = 0;
+  size_t len = dx_utf8_char(text, &c);
+  int width = len == 0 || dx_utf8_is_hidden(c) ? 1 : wcwidth((wchar_t)c);
+
+  *ret_len = len > 0 ? len : 1;
+  return width >= 0 ? (size_t)width : 1; /* the C library has no width */
+}
+
 size_t cli_count_columns(const char *text)
 {
   size_t columns = 0, len;
-  uint32_t c;
-  int width;
 
-  for (; *text != '\0'; text += len > 0 ? len : 1) {
-    len = dx_utf8_char(text, &c);
-    width = len == 0 || dx_utf8_is_hidden(c) ? 1 : wcwidth((wchar_t)c);
-    columns += width >= 0 ? (size_t)width : 1; /* the C library has no width */
-  }
+  for (; *text != '\0'; text += len)
+    columns += term_columns(text, &len);
   return columns;
+}
+
+size_t cli_fitting_bytes(const char *text, size_t columns)
+{
+  size_t bytes = 0, used = 0, len;
+
+  if (cli_count_columns(text) <= columns)
+    return strlen(text);
+  while ((used += term_columns(text + bytes, &len)) < columns)
+    bytes += len;
+  return bytes;
+}
+
+void cli_print_line(const char *text)
+{
+  size_t bytes = strlen(text), at = 0;
+  struct winsize size;
+
+  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
+    bytes = cli_fitting_bytes(text, size.ws_col);
+  while (at < bytes)
+    at += cli_print_character(text + at);
+  printf("%s\n", text[bytes] != '\0' ? "\u2026" : "");
 }

@@ -62,12 +62,13 @@ no_sanitizer()
 }
 
 # Starts the command in the background on a terminal, which is copied to
-# $dir/out; sets pid.
+# $dir/out; sets pid. The terminal has $COLUMNS_THERE columns, if that is set.
 on_terminal() # ARGUMENT...
 {
   : > "$dir/out"
   rm -f "$dir/pid"
-  printf 'echo $$ > %q\nexec' "$dir/pid" > "$dir/run"
+  printf '%s\necho $$ > %q\nexec' \
+    "${COLUMNS_THERE:+stty cols $COLUMNS_THERE}" "$dir/pid" > "$dir/run"
   printf ' %q' env --default-signal=INT TERM="${TERMINAL-xterm}" "$program" \
     -c "$conf" "$@" >> "$dir/run"
   script -qfec "bash $dir/run" "$dir/typescript" < /dev/null > "$dir/out" 2>&1 &

@@ -137,7 +137,7 @@ fresh() # an empty spool, and a service without faults
 
 fresh
 dx jobs
-has 'jobs: an empty spool has only a header' "$rc $out" '^0 KEY +STATE +JOB +AGE'
+has 'jobs: an empty spool has only a header' "$rc $out" '^0 KEY +STATE +JOB +USER +TIME'
 is 'jobs: and no other line' "$(wc -l <<< "$out")$err" 1
 dx jobs --json
 is 'jobs: an empty spool is an empty list' "$rc $out" '0 []'
@@ -148,7 +148,7 @@ key=$(jobs)
 dx jobs
 row=$(tail -n 1 <<< "$out")
 has 'jobs: a row has everything from state to cases' "$row" \
-  "^${key:0:8}  extracted +- +[0-9]+ s +2/2 +2  Extracted 2 cases\$"
+  "^${key:0:8}  extracted +- +[^ ]+ +[0-9:]+ +2/2 +2  Extracted 2 cases\$"
 hasnt 'jobs: no title and no file name' "$out$err" 'Secret'
 
 # What a reader sees if it reads jobs/ before the job is moved, and finished/
@@ -177,7 +177,7 @@ failed_key=$key
 edit "$key" '.received_at = "2020-01-01T00:00:00Z"'
 dx jobs
 has 'jobs: the oldest comes first' "$(sed -n 2p <<< "$out")" \
-  "^${key:0:8}  failed +- +[0-9]+ d +0/2 +0  .*rejected"
+  "^${key:0:8}  failed +- +[^ ]+ +[0-9-]+ +0/2 +0  .*rejected"
 has 'jobs: the newest comes last' "$(sed -n 3p <<< "$out")" 'extracted'
 edit "$key" '.submissions[0] += {hook_ms: 1, message: "OnResult failed"}'
 dx jobs
@@ -637,7 +637,8 @@ has 'cancel: says that nothing was sent' "$out" '^None of .* uploaded'
 is 'cancel: the document is deleted' "$(documents)" 0
 is 'cancel: the manifest says so' "$(manifest)" 'failed: canceled'
 dx jobs
-has 'cancel: it is listed as canceled' "$out" "^${key:0:8}  canceled [^:]*: it was canceled\$"
+has 'cancel: it is listed as canceled' "$out" \
+  "^${key:0:8}  canceled +- +[^ ]+ +[0-9:]+ +0/1 +0  [^:]*: it was canceled\$"
 dx cancel "$key"
 has 'cancel: a second time the job has already finished' \
   "$rc $out" '^0 .*already finished'
@@ -918,9 +919,26 @@ is 'jobs --all: and nothing counted' "$rc $err" '0 '
 dx jobs --all
 has 'jobs: a job has its name in CUPS' "$out" \
   "^${printed:0:8}  extracted +chart-12 .* 1/1 +1  Extracted 1 case$"
+edit "$printed" '.received_at = "2026-01-31T14:05:00Z" | .user = "ann"'
+edit "$submitted" '.received_at = (now | todate) | .user = "山田太郎"'
+edit "$failed_key" '.user = "ben"'
+touch -d '2 days ago' "$spool"/{jobs,finished}/*/job.json
+TZ=UTC0 dx jobs --all
+has 'jobs: the user, and the date' "$out" \
+  "^${printed:0:8}  extracted   chart-12  ann +2026-01-31 +1/1 "
+has 'jobs: or the time of today' "$out" \
+  "^${submitted:0:8} .* 山田太郎 +[0-2][0-9]:[0-5][0-9] +"
 is 'jobs: columns line up' \
-  "$(cut -c 33-38 <<< "$out" | sed -E 's/[0-9]+ (d|h|min|s)$/AGE/' | xargs)" \
-  'AGE AGE AGE AGE'
+  "$(sed 's/山田太郎/12345678/' <<< "$out" | cut -c 31-33,41-43,53-54 |
+    grep -cE '^  [^ ]  [^ ]  $')" 4
+longest() { tr -d '\r' < "$dir/out" | wc -L; }
+COLUMNS_THERE=60 on_terminal jobs --all
+end_terminal
+is 'jobs: on a terminal, rows are cut to its width' "$rc $(longest)" '0 60'
+has 'jobs: and that is shown' "$out" $'\u2026'
+COLUMNS_THERE=500 on_terminal jobs --all
+end_terminal
+hasnt 'jobs: no row is cut that fits' "$out" $'\u2026'
 rm "$(job_dir "$printed")/job.json"
 dx jobs
 has 'jobs: one without its journal is damaged, not old' "$rc $(xargs <<< "$err")" \

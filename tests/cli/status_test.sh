@@ -36,7 +36,7 @@ ask() # USER REQUEST...: without its newline
 {
   as "$1" "$ask" "$STATUS_SOCKET" "$2\n"
 }
-without_age() { sed -E 's/ [0-9]+ (s|min) / /' | tr -s ' '; }
+single_blanks() { tr -s ' '; }
 if_root() { [ "$(id -u)" = 0 ]; }
 
 # Serves the socket, too; waits until it does.
@@ -222,8 +222,8 @@ if if_root; then
   all=$out
   dx_as "$ann" jobs
   is 'jobs: a user sees their own, in the same table' \
-    "$rc $(without_age <<< "$out")" \
-    "0 $(grep -E "^KEY|^${ann_key:0:8}" <<< "$all" | without_age)"
+    "$rc $(single_blanks <<< "$out")" \
+    "0 $(grep -E "^KEY|^${ann_key:0:8}" <<< "$all" | single_blanks)"
   dx_as "$ann" jobs --json
   is 'jobs --json: likewise' "$(jq -c '[.[] | .key, .state, .cases]' <<< "$out")" \
     "[\"$ann_key\",\"extracted\",1]"
