@@ -58,8 +58,11 @@ is 'and others may read it' "$(stat -c %a "$root/conf")" 644
 check 'the command is there' [ -x "$root/usr/local/bin/docextract" ]
 is 'docextract-fhir is there, and others may run it' "$(
   stat -c %a "$root/usr/local/bin/docextract-fhir"
-  "$root/usr/local/bin/docextract-fhir" --version)" \
+  stat -c %a "$root"/usr/local/share/docextract-fhir/docextract_fhir/*.py | sort -u
+  sed "s|'/usr/|'$root/usr/|" "$root/usr/local/bin/docextract-fhir" |
+    /usr/bin/python3 -I - --version)" \
   "755
+644
 docextract-fhir $(sed -n 's/^AC_INIT(.*\[\(.*\)\])$/\1/p' configure.ac)"
 is 'and so are the programs that send what it writes' "$(
   cd "$root/usr/local/share/docextract-fhir/examples" && stat -c '%a %n' *)" \
@@ -108,6 +111,10 @@ is 'only root may run the backend then' \
 has 'configure names all missing packages' "$(env -C "$owned" \
   CUPS_CONFIG= PKG_CONFIG_LIBDIR="$owned" "$PWD/configure" -q 2>&1)" \
   'install libcurl4-openssl-dev libcjson-dev .* libcmocka-dev .*\(Debian'
+uninstalls() { make -C "${DX_BUILD:-.}" -j1 uninstall DESTDIR="$root"; }
+check 'make uninstall succeeds' uninstalls
+is 'and removes every file and every directory of docextract' \
+  "$(find "$root/usr" "$root$serverbin" ! -type d -o -name '*docextract*')" ''
 for user in yes root 'a b' -c ''; do
   check "configure --with-user='$user' is refused" \
     refuses "--with-user=$user"

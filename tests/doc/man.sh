@@ -141,7 +141,7 @@ statuses() # PAGE PREFIX HEADER SOURCE...
 }
 statuses docextract.1 EX_ sysexits.h "$top"/cli/*.c
 statuses docextractd.8 EX_ sysexits.h "$top"/daemon/*.c
-statuses docextract-fhir.1 EX_ sysexits.h "$top/fhir/docextract-fhir.in"
+statuses docextract-fhir.1 EX_ sysexits.h "$top"/fhir/docextract_fhir/*.py
 statuses docextract-notify.1 EX_ sysexits.h "$top"/notify/*.c
 statuses docextract-sim.1 EX_ sysexits.h "$top"/sim/*.c
 statuses docextract-backend.7 CUPS_BACKEND_ cups/backend.h "$top"/backend/*.c

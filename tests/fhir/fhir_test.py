@@ -4,12 +4,11 @@ import codecs
 import contextlib
 import hashlib
 import http.server
-import importlib.machinery
-import importlib.util
 import io
 import json
 import os
 import re
+import shutil
 import socketserver
 import subprocess
 import sys
@@ -18,16 +17,12 @@ import threading
 import unittest
 import urllib.parse
 
+from docextract_fhir import cli, fhir
 from generate import deliver, generate
 
 PROGRAM = os.path.abspath(sys.argv[1])
-EXAMPLES = os.path.join(os.path.dirname(os.path.abspath(__file__)),
-                        '../../doc/examples')
-loader = importlib.machinery.SourceFileLoader('program', PROGRAM)
-program = importlib.util.module_from_spec(
-    importlib.util.spec_from_loader('program', loader))
-loader.exec_module(program)
-
+TOP = os.path.dirname(os.path.abspath(__file__)) + '/../..'
+EXAMPLES = TOP + '/doc/examples'
 SYSTEM = 'urn:oid:1.2.3'
 PATIENT = {'patient_first_name': 'Ann', 'patient_last_name': 'Ahrens',
            'patient_mrn': 'A-1', 'patient_dob': '3/7/1984'}
@@ -111,7 +106,7 @@ class Test(unittest.TestCase):
         with contextlib.redirect_stderr(said), \
                 contextlib.redirect_stdout(said):
             try:
-                status = program.main(list(arguments))
+                status = cli.main(list(arguments), '1.2.3')
             except SystemExit as error:
                 status = error.code
         self.said = said.getvalue()
@@ -701,13 +696,13 @@ class Files(Test):
 
     def test_internal_error_does_not_show_the_value(self):
         path = self.deliver_document(**self.patient_fields())
-        make = program.make_bundle
-        self.addCleanup(setattr, program, 'make_bundle', make)
+        self.addCleanup(setattr, fhir, 'make_document', fhir.make_document)
         def fail(document):
-            raise ValueError(document.last_name)
-        program.make_bundle = fail
+            raise ValueError(document.patient.last_name)
+        fhir.make_document = fail
         self.assertEqual(self.convert(path), os.EX_SOFTWARE)
-        self.assertRegex(self.said, 'internal error, ValueError in line ')
+        self.assertRegex(self.said, 'internal error, ValueError in '
+                         r'fhir_test\.py, line \d+\n$')
         self.assertNotIn('Ahrens', self.said)
 
 
@@ -810,20 +805,31 @@ class CommandLine(Test):
 
     def test_version_and_help_are_printed(self):
         self.assertEqual(self.run_main('--version'), 0)
-        self.assertRegex(self.said, r'^docextract-fhir \d+\.\d+\.\d+\n$')
+        self.assertEqual(self.said, 'docextract-fhir 1.2.3\n')
         self.assertEqual(self.run_main('--help'), 0)
         self.assertIn('--existing-patient', self.said)
 
     def test_messages_can_go_to_syslog(self):
         sent = []
-        self.addCleanup(setattr, program.syslog, 'syslog',
-                        program.syslog.syslog)
-        program.syslog.syslog = lambda _, text: sent.append(text)
+        self.addCleanup(setattr, cli.syslog, 'syslog', cli.syslog.syslog)
+        cli.syslog.syslog = lambda _, text: sent.append(text)
         path = self.deliver('"medical_data": {}', outcome='failed', cases=[])
         self.convert(path, options=['--syslog'])
         self.assertEqual(sent, ['S.job.json: nothing is converted: the outcome '
                                 'is failed'])
         self.assertEqual(self.said, '')
+
+    def test_environment_and_directory_choose_no_code(self):
+        directory = self.new_directory('docextract_fhir')
+        with open(os.path.join(directory, '__init__.py'), 'w') as file:
+            file.write('raise SystemExit(99)')
+        for name in ('argparse.py', 'sitecustomize.py'):
+            shutil.copy(os.path.join(directory, '__init__.py'),
+                        os.path.join(self.dir, name))
+        done = subprocess.run(
+            [PROGRAM, '--version'], cwd=self.dir, capture_output=True,
+            env={'PYTHONPATH': self.dir, 'PYTHONSAFEPATH': ''})
+        self.assertRegex(done.stdout, rb'^docextract-fhir \d+\.\d+\.\d+\n$')
 
     def test_program_runs_as_a_hook(self):
         path = self.deliver_document(**self.patient_fields())
