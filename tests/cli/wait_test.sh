@@ -115,8 +115,12 @@ end_terminal
 has 'a signal ends it, not the job' "$rc $(tail -n 1 <<< "$out")" \
   "^75 docextract: stopped; docextractd continues job $key"
 
+# It sleeps between two looks.
+sleeps() { sed -n 's/^voluntary_ctxt_switches:\t//p' "/proc/$pid/status"; }
+has_looked() { is_gone "$pid" || [ "$(sleeps)" -gt $(($1 + 1)) ]; } # BEFORE
 on_terminal_until 'waiting' wait "$key"
 stop_docextractd
+until_true has_looked "$(sleeps)"
 faults ''
 start_docextractd
 end_terminal
