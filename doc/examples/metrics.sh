@@ -5,8 +5,9 @@
 # doc/administration.md, "Monitoring", has one.
 set -eu
 cd "${1:-/var/lib/prometheus/node-exporter}"
-trap 'rm -f docextract.prom.$$' EXIT
+new=$(mktemp .docextract.XXXXXX)
+trap 'rm -f "$new"' EXIT
 
-docextract metrics > docextract.prom.$$
-chmod 644 docextract.prom.$$
-mv docextract.prom.$$ docextract.prom
+docextract metrics > "$new"
+chmod 644 "$new"
+mv "$new" docextract.prom

@@ -135,7 +135,6 @@ deliver_many() # DIRECTORY
 
 for consumer in consume.py consume.sh; do
   t=$consumer
-  is "$t: it has fewer than 25 lines" "$(($(wc -l < "$examples/$t") < 25))" 1
   rm -rf "$dir/out" "$dir/inbox"
   mkdir "$dir/out" "$dir/inbox"
   deliver_many "$dir/out" &
@@ -173,6 +172,122 @@ echo '{' > "$dir/out/S.job.json"
 for consumer in consume.py consume.sh; do
   "$examples/$consumer" "$dir/out" "$dir/inbox" > "$dir/consumer" 2>&1
   is "$consumer: $t stays" "$(($? != 0)) $(ls "$dir/inbox")" '1 '
+done
+
+# What the group of the directory can put there, and what is not refused.
+one_result() # one manifest with its result, and a second manifest
+{
+  local file
+  rm -rf "$dir/out" "$dir/inbox"
+  mkdir "$dir/out" "$dir/inbox"
+  file=$(jq -r '.cases[0].file' "$template")
+  cp "$template" "$results/$file" "$dir/out"
+  jq '.source_id = "Z" | .job.uuid = "z" | .cases = []' "$template" \
+    > "$dir/out/Z.job.json"
+  manifest=$dir/out/$(basename "$template") result=$dir/out/$file
+}
+edit() { # FILTER: of the manifest
+  jq "$1" "$manifest" > "$dir/edited"
+  cat "$dir/edited" > "$manifest"
+}
+by_another() { chown 1:1 "$1"; } # FILE
+by_link() # FILE
+{
+  mv "$1" "$dir/elsewhere"
+  ln -s "$dir/elsewhere" "$1"
+}
+by_fifo() { rm "$1" && mkfifo "$1"; } # FILE
+named() # NAME: the name of the result in the manifest; the file exists
+{
+  cp "$result" "$dir/out/$1" 2> "$dir/none"
+  edit ".cases[0].file = \"$1\""
+}
+refused() # TEXT COMMAND...: after the command, only the other one is imported
+{
+  local consumer t=$1
+  shift
+  for consumer in consume.py consume.sh; do
+    one_result
+    "$@"
+    timeout 60 "$examples/$consumer" "$dir/out" "$dir/inbox" \
+      > "$dir/consumer" 2>&1
+    is "$consumer: $t is not imported, but the other one is" \
+      "$? $(ls "$dir/inbox")" '1 Z.job.json'
+    has "$consumer: $t is named" "$(cat "$dir/consumer")" \
+      "^$(basename "$manifest") is not imported"
+    is "$consumer: $t stays" "$(ls "$dir/out" | grep -cxF "$(basename "$manifest")")" 1
+  done
+}
+file_of() { eval "$1 \"\$$2\""; } # COMMAND VARIABLE
+for what in manifest result; do
+  refused "a $what that is a link" file_of by_link "$what"
+  refused "a $what that is a FIFO" file_of by_fifo "$what"
+  [ "$(id -u)" != 0 ] ||
+    refused "a $what of another user" file_of by_another "$what"
+done
+refused 'a result with a slash in its name' named ../secret.json
+refused 'a result with a dot at the start of its name' named .secret.json
+refused 'a manifest of another schema' edit '.schema = 3'
+refused 'a manifest of no schema' edit 'del(.schema)'
+refused 'a damaged result' edit '.cases[0].sha256 = "0"'
+
+# Killed before every third line in turn, or every line, and started again.
+step=$((jobs_n < 1000 ? 3 : 1))
+cat > "$dir/killed.py" << 'END'
+import os, runpy, signal, sys
+lines = int(sys.argv.pop(1))
+del sys.argv[0]
+def trace(frame, event, _):
+    global lines
+    if frame.f_code.co_filename == sys.argv[0] and event == "line":
+        lines -= 1
+        if lines == 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+    return trace
+sys.settrace(trace)
+runpy.run_path(sys.argv[0], run_name="__main__")
+END
+cat > "$dir/killed.sh" << 'END'
+lines=$1 script=$2
+shift 2
+set -T
+trap '[ $((lines -= 1)) != 0 ] || kill -KILL $$' DEBUG
+. "$script"
+END
+killed_at() # LINE CONSUMER: true if it was killed
+{
+  case $2 in
+    *.py) set -- /usr/bin/python3 "$dir/killed.py" "$1" "$2" ;;
+    *) set -- bash "$dir/killed.sh" "$1" "$2" ;;
+  esac
+  "$@" "$dir/out" "$dir/inbox" > "$dir/consumer" 2>&1
+  [ $? = 137 ]
+} 2> "$dir/none"
+one_result
+rm "$dir/out/Z.job.json"
+mv "$dir/out" "$dir/delivered"
+imports() # CONSUMER: what is in the inbox then, and what is left
+{
+  case $1 in *.py) set -- /usr/bin/python3 "$1" ;; esac
+  "$@" "$dir/out" "$dir/inbox" 2>&1
+  (cd "$dir/inbox" && find . ! -name .new | sort && cat ./*.json) | sha256sum
+  ls -A "$dir/out"
+}
+for consumer in consume.py consume.sh; do
+  wanted='' differences='' line=0
+  while
+    rm -rf "$dir/out" "$dir/inbox"
+    cp -r "$dir/delivered" "$dir/out"
+    mkdir "$dir/inbox"
+    [ $line = 0 ] || killed_at $line "$examples/$consumer"
+  do
+    got=$(imports "$examples/$consumer")
+    wanted=${wanted:-$got}
+    [ "$got" = "$wanted" ] || differences+="line $line: $got"
+    line=$((line + step))
+  done
+  check "$consumer: it was killed at its lines" [ $line -gt 25 ]
+  is "$consumer: started again, it imports the same" "$differences" ''
 done
 
 t='a chart that two servers have sent'
