@@ -238,9 +238,11 @@ include tests/long/local.mk
 include tests/nightly/local.mk
 include tests/bench/local.mk
 
-# Formatting, spelling, includes, documents, and manual pages, in one command.
+# Formatting, spelling, includes, documents, manual pages, Python, and the shell
+# scripts that are installed, in one command.
 lint: all
 	$(srcdir)/tests/checks/checks.sh
+	$(srcdir)/tests/checks/lint.sh
 	$(srcdir)/tests/checks/documents.sh
 	DX_BUILD=$(abs_builddir) bash $(srcdir)/tests/doc/man.sh
 .PHONY: lint

@@ -11,7 +11,6 @@ import collections
 import glob
 import os
 import re
-import sys
 
 DIRECTORIES = 'lib backend filter daemon cli sim notify'.split()
 FUNCTION = re.compile(r'^(?!#|\s|struct \w+$|enum)([^;{}=]*?)\b(\w+)\('

@@ -10,6 +10,7 @@ zlib1g-dev libcmocka-dev libsystemd-dev libnotify-dev cups-ppdc"
 run_packages="cups cups-filters cups-client cups-ipp-utils ghostscript qpdf
 poppler-utils fonts-dejavu-core jq curl openssl mandoc"
 test_packages="xz-utils locales clang-format codespell git python3 python3-jsonschema
+mypy pyflakes3 shellcheck
 dbus-daemon"
 # What only ./test.sh --long runs: tests/long/metrics.sh (promtool), hl7.sh, and
 # network.sh.
