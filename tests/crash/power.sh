@@ -117,6 +117,6 @@ walk() # HOW STEP STEP-OF-PAIRS
 
 make_bundle
 learn_expected
-walk 'the job is waited for' "$(by 17 1)" "$(by 40 9)"
+walk 'the job is waited for' "$(by 29 1)" "$(by 60 9)"
 accept
-walk 'the print job ends first' "$(by 17 4)" "$(by 40 18)"
+walk 'the print job ends first' "$(by 29 4)" "$(by 60 18)"
