@@ -11,6 +11,7 @@ EXTRA_DIST += tests/formats/1.0/bundle tests/formats/1.0/finished.json \
 	tests/unit/bytes.h tests/unit/engine_fixture.h \
 	tests/unit/fake_http.h tests/unit/flate.h \
 	tests/unit/ipp.h tests/unit/loopback.h \
+	tests/faults/list tests/faults/run.sh \
 	tests/sim/sim_test.sh \
 	tests/filter/lib.sh tests/filter/filter_test.sh \
 	tests/filter/active_test.sh tests/filter/bmp_test.sh \

@@ -11,6 +11,7 @@ EXTRA_DIST += tests/nightly/analyzer.h tests/nightly/bench.sh \
 	tests/nightly/office-merge tests/nightly/office.sh \
 	tests/nightly/office_pdf.sh \
 	tests/nightly/outages.sh tests/nightly/page.sh tests/nightly/parts.sh \
+	tests/nightly/planted.sh \
 	tests/nightly/power.sh tests/nightly/programs.sh \
 	tests/nightly/proxies.sh tests/nightly/release.sh \
 	tests/nightly/storage.py tests/nightly/storm.sh \
