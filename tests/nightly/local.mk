@@ -7,7 +7,7 @@ EXTRA_DIST += tests/nightly/analyzer.h tests/nightly/bench.sh \
 	tests/nightly/corpus.sh tests/nightly/desktop.sh \
 	tests/nightly/faults.sh tests/nightly/fhir.sh \
 	tests/nightly/foreign.py tests/nightly/gtk-print \
-	tests/nightly/large.sh tests/nightly/model.sh \
+	tests/nightly/guide.sh tests/nightly/large.sh tests/nightly/model.sh \
 	tests/nightly/office-merge tests/nightly/office.sh \
 	tests/nightly/office_pdf.sh \
 	tests/nightly/outages.sh tests/nightly/page.sh tests/nightly/parts.sh \
