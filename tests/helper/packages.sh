@@ -20,7 +20,7 @@ cups-browsed iproute2"
 # from, and a desktop. Packages of others have node and npm in one.
 nightly_packages="clang-tidy swift swift-proxy swift-account swift-container
 swift-object memcached haproxy nginx-light squid tinyproxy-bin apache2-utils
-mupdf-tools nftables dnsmasq-base iproute2 valgrind libreoffice-writer libreoffice-calc libreoffice-gtk3
+mupdf-tools nftables dnsmasq-base e2fsprogs iproute2 valgrind libreoffice-writer libreoffice-calc libreoffice-gtk3
 libreoffice-base libreoffice-base-drivers python3-uno chromium chromium-driver
 python3-gi python3-gi-cairo gir1.2-gtk-3.0 xvfb dunst"
 command -v npm > /dev/null || nightly_packages+=" nodejs npm"
