@@ -85,8 +85,9 @@ longest='build/unit long/packages long/systemd long/cases
 long/kills it/stages it/sigterm hostile/documents filter/whole_test
 it/accepted it/pages it/mixed it/patience crash/faults cli/jobs_test it/unknown
 it/orphans crash/walk it/rows crash/power hostile/thirty it/auto it/types
-it/silence it/many nightly/faults nightly/power nightly/walk nightly/valgrind nightly/tidy nightly/planted
-nightly/release nightly/model nightly/corpus nightly/fhir nightly/storm nightly/large cli/cli_test long/hostile it/again
+it/silence it/many nightly/faults nightly/power nightly/walk nightly/valgrind
+nightly/tidy nightly/planted nightly/release nightly/model nightly/corpus
+nightly/fhir nightly/storm nightly/large cli/cli_test long/hostile it/again
 cli/status_test it/shared it/interrupted it/stopped it/wanted it/on_result
 it/tokens filter/tiff_test it/consumers it/log hostile/service it/text
 it/notify it/reruns hostile/client hostile/secrets sim/sim_test
