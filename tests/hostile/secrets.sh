@@ -211,7 +211,7 @@ command_says 'submit of what cannot be sent' 65 submit --title MARKTITLE \
 command_says 'submit, refused by the service' 65 submit MARKFILE.pdf
 faults '#'
 key=$(jq -r 'select(.id == null).key' "$spool"/jobs/*/job.json)
-command_says 'jobs' 0 jobs
+out=$dir/jobs.out command_says 'jobs' 0 jobs
 command_says 'retry' 0 retry "$key"
 command_says 'hello' 0 hello
 command_says 'report' 0 report
@@ -239,6 +239,9 @@ never 'backend and filters' "$own"
 never 'what the queue says, and /proc' "$dir/seen"
 never docextractd "$dir/daemon.err"
 never 'the docextract command' "$out"
+has 'the list of jobs says who printed' "$(cat "$dir/jobs.out")" MARKUSER
+sed 's/MARKUSER//' "$dir/jobs.out" > "$dir/jobs.rest"
+never 'the rest of the list' "$dir/jobs.rest"
 # The claims that the administrator wrote are configuration, no secret.
 never 'docextract config' <(grep -v TokenClaim "$dir/config.out")
 never "the simulator's log" <(sed 's/"names":\[[^]]*\],//' "$SIM_LOG")
