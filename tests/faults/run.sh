@@ -48,16 +48,6 @@ build()
   make -j"$(nproc)" all && make -j"$(nproc)" check TESTS=
 )
 
-# A program runs by itself; a script runs what `make all` builds.
-make_test() # TEST
-{
-  if [[ $1 = *.sh ]]; then make all; else make "$1"; fi
-}
-run_test() # TEST
-{
-  if [[ $1 = *.sh ]]; then timeout 300 bash "../$1"; else timeout 120 "$1"; fi
-}
-
 # A fault that does not compile, or that nothing runs, shows nothing.
 plant() # FILE TEST NAME OLD NEW
 {
@@ -70,9 +60,9 @@ plant() # FILE TEST NAME OLD NEW
     return
   fi
   printf '%s\n' "${text/"$4"/"$5"}" > "$file"
-  if ! make_test "$2" > "$log" 2>&1; then
+  if ! make "$2" > "$log" 2>&1; then
     not_ok "$1: $3: it compiles" "$(grep -m 3 error "$log")"
-  elif run_test "$2" > "$log" 2>&1; then
+  elif timeout 120 "$2" > "$log" 2>&1; then
     not_ok "NOT noticed by $2: $1: $3"
   else
     ok "noticed by $2: $1: $3"
@@ -106,7 +96,7 @@ cd "$DX_BUILD" || exit 1
 
 # Without a fault each test passes, or its failure would show nothing.
 for test in $(printf '%s\n' "${tests[@]}" | sort -u); do
-  check "without a fault, $test passes" run_test "$test"
+  check "without a fault, $test passes" timeout 120 "$test"
 done
 for ((i = 0; i <= n; i++)); do
   [ -z "${files[i]-}" ] ||
