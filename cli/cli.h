@@ -262,6 +262,8 @@ const char *cli_docextractd(const struct cli *cli);
 
 /* ---- wait.c ---- */
 
+#define CLI_RESTART_MS 10000 /* for a restart of docextractd, while waiting */
+
 /* What the command returns for a job that has ended with this code, and why:
  * the same, with the command that retries it. */
 enum dx_code cli_outcome(const char *key, enum dx_code code,

@@ -326,7 +326,6 @@ static enum dx_code submit_store(struct submit *s, struct dx_err *err)
 /* ---- its progress and its outcome ---- */
 
 #define PROGRESS_STEP 10 /* percent between two lines */
-#define LOST_MS 10000    /* for a restart of docextractd */
 #define AGAIN_MS 1000    /* between two tries to connect */
 
 struct attend {
@@ -437,7 +436,8 @@ static enum dx_code attend_job(struct cli *cli, const struct dx_job *job,
     if (code == DX_E_NOT_YET) /* it was connected until now */
       a.lost_ms = dx_monotonic_ms();
   } while (!a.is_over && a.lost_ms != 0 &&
-           dx_monotonic_ms() - a.lost_ms < LOST_MS && cli_stop_wait(AGAIN_MS));
+           dx_monotonic_ms() - a.lost_ms < CLI_RESTART_MS &&
+           cli_stop_wait(AGAIN_MS));
   if (a.has_ended) {
     attend_print_results(&a);
     return cli_outcome(job->key, code, err);

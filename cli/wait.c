@@ -18,7 +18,6 @@
 #include "lib/spool/sentence.h"
 
 #define LOOK_MS 1000
-#define LOST_MS 10000 /* for a restart of docextractd */
 
 struct wait {
   struct cli *cli;
@@ -129,7 +128,8 @@ static enum dx_code wait_try(struct wait *w, const char *name,
   if (code == DX_E_NOT_YET)
     w->seen_ms = dx_monotonic_ms();
   else
-    w->is_over = w->seen_ms == 0 || dx_monotonic_ms() - w->seen_ms >= LOST_MS;
+    w->is_over =
+        w->seen_ms == 0 || dx_monotonic_ms() - w->seen_ms >= CLI_RESTART_MS;
   return code;
 }
 

@@ -1,6 +1,6 @@
 /*
  * listed.c - lists of the few jobs about which something is to be asked or
- * told, so that nobody goes through the thousands that may wait.
+ * told, so that no turn goes through the thousands that may wait.
  */
 #include "daemon/manager.h"
 

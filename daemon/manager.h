@@ -67,7 +67,7 @@ struct manager {
   LIST_HEAD(, managed) jobs;
   LIST_HEAD(, managed) watched; /* about which cupsd may be asked */
   LIST_HEAD(, managed)
-  undecided;    /* and those that were, until somebody looks */
+  undecided;    /* and those that were, until they are counted */
   void *by_key; /* the same, by the keys of all their print jobs: tsearch(3) */
   struct failures failures;
   int64_t receipts_ms; /* when to scan received/ again */

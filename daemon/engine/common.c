@@ -111,8 +111,8 @@ void engine_resume(struct dx_engine *engine, const struct service_state *svc,
   struct dx_drive *drive;
   size_t i;
 
-  engine_rouse_all(engine);
-  TAILQ_FOREACH (drive, &engine->drives, link)
+  TAILQ_FOREACH (drive, &engine->drives, link) {
+    engine_rouse(drive);
     for (i = 0; i < drive->job->submission_count; i++) {
       struct dx_submission *sub = &drive->job->submissions[i];
       struct run *run = run_of(sub);
@@ -127,6 +127,7 @@ void engine_resume(struct dx_engine *engine, const struct service_state *svc,
         engine_clear_problem(engine, sub);
       }
     }
+  }
 }
 
 int64_t engine_overdue_wait_ms(const struct service_state *svc,

@@ -786,20 +786,17 @@ static void engine_count_unfilled(struct dx_engine *engine)
 }
 
 /* Those in the lines show why no more sources are created. */
-static void engine_check_storage(struct dx_engine *engine)
+static void engine_check_storages(struct dx_engine *engine)
 {
-  const struct dx_err *before;
   size_t i;
 
   engine_count_unfilled(engine);
   for (i = 0; i < engine->config->service_count; i++) {
     struct service_state *svc = &engine->services[i];
+    bool was_held_back = svc->why_not != NULL;
 
-    before = svc->why_not;
-    svc->may_create = engine_may_create(engine, svc, &svc->why_not);
-    if (svc->may_create)
-      svc->why_not = NULL;
-    if (svc->why_not != NULL && before == NULL)
+    engine_check_storage(engine, svc);
+    if (svc->why_not != NULL && !was_held_back)
       engine_rouse_all(engine);
   }
 }
@@ -822,7 +819,7 @@ static int64_t engine_run_all(struct dx_engine *engine)
     memset(engine->services[i].best, 0, sizeof(engine->services[i].best));
   when = engine_rouse_due(engine, now);
   next = when < next ? when : next;
-  engine_check_storage(engine);
+  engine_check_storages(engine);
   last = TAILQ_LAST(&engine->roused, roused);
   while (drive != last) {
     if (drive != NULL && dx_monotonic_ms() >= until) {

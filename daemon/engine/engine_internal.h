@@ -87,8 +87,9 @@ struct service_state {
   int64_t extracted_at; /* wall: its last complete source; 0: none yet */
   struct dx_err upload; /* why its last upload failed; DX_OK: it did not */
   size_t unfilled;      /* its sources without all their files */
-  bool may_create;      /* another one; engine_may_create() */
-  const struct dx_err *why_not;  /* because uploads fail; NULL: they do not */
+  bool may_create;      /* another one; engine_check_storage() */
+  const struct dx_err *why_not;  /* because uploads to the same storage fail;
+                                    NULL: they do not, or it may */
   char storage[DX_ORIGIN_BYTES]; /* of its last upload URL; "": none yet */
   int64_t away_since_ms;         /* see engine_away_ms(); 0: available */
   int64_t away_ms;               /* total of earlier such times */
@@ -274,11 +275,10 @@ struct dx_engine {
 void engine_create(struct dx_engine *engine, struct dx_submission *sub);
 /* Counts a create whose response was lost. */
 void engine_register_lost(struct dx_submission *sub);
-/* True if another source may be created: not more than can be filled. ret_err:
- * why uploads to the same storage fail; NULL: they do not. */
-bool engine_may_create(const struct dx_engine *engine,
-                       const struct service_state *svc,
-                       const struct dx_err **ret_err);
+/* Sets svc->may_create: not more sources than can be filled; and svc->why_not.
+ */
+void engine_check_storage(const struct dx_engine *engine,
+                          struct service_state *svc);
 
 /* ---- upload.c ---- */
 

@@ -52,13 +52,12 @@ void engine_register_lost(struct dx_submission *sub)
                     sub->lost_creates);
 }
 
-bool engine_may_create(const struct dx_engine *engine,
-                       const struct service_state *svc,
-                       const struct dx_err **ret_err)
+void engine_check_storage(const struct dx_engine *engine,
+                          struct service_state *svc)
 {
+  const struct dx_err *why = NULL;
   size_t i, unfilled = 0;
 
-  *ret_err = NULL;
   for (i = 0; i < engine->config->service_count; i++) {
     const struct service_state *other = &engine->services[i];
 
@@ -67,9 +66,10 @@ bool engine_may_create(const struct dx_engine *engine,
       continue;
     unfilled += other->unfilled;
     if (other->upload.code != DX_OK)
-      *ret_err = &other->upload;
+      why = &other->upload;
   }
-  return unfilled < DX_UNFILLED_MAX;
+  svc->may_create = unfilled < DX_UNFILLED_MAX;
+  svc->why_not = svc->may_create ? NULL : why;
 }
 
 /* True if the request was sent, and no valid response rules out that a source
@@ -109,7 +109,7 @@ static enum dx_code register_check_is_new(const struct call *call,
   return DX_OK;
 }
 
-/* For engine_may_create(), and `docextract hello`. */
+/* For engine_check_storage(), and `docextract hello`. */
 static void register_note_storage(struct service_state *svc,
                                   const struct dx_submission *sub)
 {

@@ -280,12 +280,18 @@ static void test_ends_at_the_first_failed_step(void **state)
   assert_null(strstr(told, "connection"));
 }
 
-static void unwritable_results_are_reported(void **state)
+/* A file is in the place of ResultsDir. */
+static void configure_unwritable_results(void)
 {
-  (void)state;
   configure_file();
   assert_int_equal(dx_fs_write(dirfd_, "results", "", 0, 0600, false, NULL),
                    DX_OK);
+}
+
+static void unwritable_results_are_reported(void **state)
+{
+  (void)state;
+  configure_unwritable_results();
   say_hello(NULL);
   has("\nstep FAILED connection\n");
   has("\nline warning: results cannot be written, so nothing will be sent: ");
@@ -296,9 +302,7 @@ static void unwritable_results_are_reported(void **state)
 static void unwritable_results_are_an_error(void **state)
 {
   (void)state;
-  configure_file();
-  assert_int_equal(dx_fs_write(dirfd_, "results", "", 0, 0600, false, NULL),
-                   DX_OK);
+  configure_unwritable_results();
   say_hello(ok);
   has("\nstep ok token accepted");
   has("\nline warning: results cannot be written, so nothing will be sent: ");
