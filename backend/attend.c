@@ -14,6 +14,7 @@
 
 #include "lib/base/clock.h"
 #include "lib/base/log.h"
+#include "lib/base/policy.h"
 #include "lib/control/channel.h"
 #include "lib/control/connect.h"
 #include "lib/print/print_job.h"
@@ -30,12 +31,13 @@
  * restart the service (RestartSec) after a crash, restart, or upgrade. */
 #define SILENT_MS 10000
 #define ANSWER_MS 1000   /* for cupsd, and for docextractd, at the end */
-#define ASK_QUEUE_MS 400 /* docextractd waits 1 s for our answer */
+#define ASK_QUEUE_MS 400 /* nothing is done meanwhile */
 
 struct attend {
   struct backend *b;
   struct dx_channel channel;
   int64_t heard_ms;            /* monotonic: the last line */
+  int64_t alive_ms;            /* monotonic: when to send `alive` again */
   int64_t broken_ms, again_ms; /* when it broke, next try */
   bool here;                   /* not all documents have been uploaded */
   int64_t stuck_ms;            /* monotonic: since when it cannot go on; 0 */
@@ -71,6 +73,7 @@ static void broke(struct attend *a, int64_t again_ms)
   dx_channel_close(&a->channel);
   a->channel = (struct dx_channel)DX_CHANNEL_NONE;
   a->leave_ms = 0;
+  a->alive_ms = 0;
   if (a->broken_ms == 0)
     a->broken_ms = dx_monotonic_ms();
   a->again_ms = dx_monotonic_ms() + again_ms;
@@ -101,6 +104,17 @@ static void connect_again(struct attend *a)
              dx_monotonic_ms() - a->broken_ms >= SILENT_MS) {
     status_docextractd(&err);
   }
+}
+
+/* So that docextractd notices if this backend hangs, and with it a SIGTERM. */
+static void say_alive(struct attend *a)
+{
+  struct dx_err err;
+
+  if (dx_monotonic_ms() < a->alive_ms)
+    return;
+  (void)dx_channel_send(&a->channel, &err, "alive");
+  a->alive_ms = dx_monotonic_ms() + DX_ALIVE_MS;
 }
 
 /* ---- leaving ---- */
@@ -195,11 +209,6 @@ static void attend_on_message(struct attend *a,
     break;
   case DX_VERB_ALIVE:
     break;
-  case DX_VERB_MAY:
-    (void)dx_channel_send(&a->channel, &err, "%s %s",
-                          term_came() || is_orphan(a) ? "no" : "yes",
-                          message->words[0]);
-    break;
   case DX_VERB_SENTENCE:
     attend_keep_sentence(b, message);
     break;
@@ -242,6 +251,15 @@ static enum dx_answer ask_cupsd(const struct backend *b)
   return job.answer;
 }
 
+/* First of all: from then on, nothing is sent. */
+static void say_stopping(struct attend *a)
+{
+  struct dx_err err;
+
+  if (is_connected(a))
+    (void)dx_channel_send(&a->channel, &err, "stopping");
+}
+
 /* Sends `ended`, and waits for the response, with the sentence for the print
  * job. If the connection breaks, docextractd asks cupsd instead. */
 static void say_ended(struct attend *a, enum dx_answer answer)
@@ -275,8 +293,10 @@ static void take_turn(struct attend *a)
     attend_finish(a, DX_E_STOPPED);
   else if (!is_connected(a) && dx_monotonic_ms() >= a->again_ms)
     connect_again(a);
-  if (is_connected(a) && !a->over)
+  if (is_connected(a) && !a->over) {
+    say_alive(a);
     leave_if_wanted(a);
+  }
   wait_ms = (is_connected(a) ? a->leave_ms : a->again_ms) - dx_monotonic_ms();
   if (dx_channel_is_behind(&a->channel))
     fds[1].events |= POLLOUT;
@@ -308,6 +328,7 @@ enum dx_code backend_attend(struct backend *b, struct dx_err *err)
     take_turn(&a);
   if (term_came() && (!a.over || b->left)) {
     b->left = false;
+    say_stopping(&a);
     say_ended(&a, ask_cupsd(b));
     a.code = dx_fail(&b->outcome, DX_E_STOPPED, 0, "stopped");
   } else if (a.code != DX_OK && b->sentence[0] == '\0' && !is_orphan(&a)) {

@@ -77,8 +77,6 @@ enum dx_code cli_request(const struct cli *cli, int patience_ms, cli_said *said,
       code = dx_fail(err, DX_E_NOT_YET, 0,
                      "docextractd was stopped or reloaded its configuration "
                      "before it responded; try again");
-    else if (code == DX_OK && message.verb == DX_VERB_MAY)
-      code = dx_channel_send(&channel, err, "yes %s", message.words[0]);
     else if (code == DX_OK)
       code = (said != NULL ? said : request_print)(ctx, &message);
     is_over = message.verb == DX_VERB_DONE || message.verb == DX_VERB_END ||

@@ -12,8 +12,6 @@
 #include "lib/base/policy.h"
 #include "lib/spool/sentence.h"
 
-#define DX_ALIVE_MS 5000 /* between two lines to each attendant */
-
 /* ---- the end of attending ---- */
 
 void attend_send_failures(struct client *client, const char *queue)
@@ -65,8 +63,7 @@ void attend_end_with_outcome(struct client *client, const struct dx_job *job,
 
 void attend_reset(struct managed *managed)
 {
-  managed->may_ms = 0;
-  managed->may_yes = false;
+  managed->may_send = false;
   managed->asked_ms = 0;
   managed->waits = false;
   managed->watch_gap_ms = DX_WATCH_FIRST_MS;

@@ -54,6 +54,19 @@ void control_send(struct client *client, const char *format, ...)
   va_end(args);
 }
 
+void control_limit_silence(struct client *client, int64_t ms)
+{
+  client->silence_ms = ms;
+  client->until_ms = dx_monotonic_ms() + ms;
+}
+
+bool control_has_unread(const struct client *client)
+{
+  struct pollfd fd = {.fd = client->channel.fd, .events = POLLIN};
+
+  return poll(&fd, 1, 0) != 0;
+}
+
 size_t control_clients(const struct control *control)
 {
   return control->count;
@@ -75,7 +88,9 @@ static void read_lines(struct client *client)
     if (code == DX_OK && message.verb >= DX_VERB_NOTE)
       code = DX_E_RESPONSE;
     if (code == DX_OK) {
-      client->until_ms = INT64_MAX;
+      client->until_ms = client->silence_ms != 0
+                             ? dx_monotonic_ms() + client->silence_ms
+                             : INT64_MAX;
       control->ops.message(control->ops.ctx, client, &message);
     }
   }
@@ -158,6 +173,12 @@ bool control_has_new_client(const struct control *control)
   return poll(&fd, 1, 0) == 1;
 }
 
+/* It may have sent a line while docextractd did something else. */
+static bool has_timed_out(const struct client *client, int64_t now)
+{
+  return client->until_ms <= now && !control_has_unread(client);
+}
+
 /* Removes clients that are gone or have timed out, or all; sends to the others
  * what their sockets did not accept before. */
 static void end_clients(struct control *control, bool all)
@@ -166,7 +187,7 @@ static void end_clients(struct control *control, bool all)
   int64_t now = dx_monotonic_ms();
 
   while ((client = *at) != NULL) {
-    if (!all && !client->is_gone && client->until_ms > now) {
+    if (!all && !client->is_gone && !has_timed_out(client, now)) {
       dx_channel_flush(&client->channel);
       at = &client->next;
       continue;

@@ -7,7 +7,8 @@
  * the lock is still held.
  *
  * Only root and the owner of the spool may connect. A client must send its
- * first line within DX_CHANNEL_FIRST_MS. A client that is
+ * first line within DX_CHANNEL_FIRST_MS. No limit of time ends a client that
+ * has sent a line that was not read yet. A client that is
  * DX_CHANNEL_BACKLOG_BYTES behind in reading is disconnected. A line that a
  * client may not send is answered with `error`, and ends its connection.
  *
@@ -36,13 +37,15 @@ struct client {
   struct managed *managed; /* the job that it attends; NULL: none (yet) */
   char key[DX_KEY_BYTES];  /* of the job; "": it attends none */
   char run[DX_RUN_BYTES];
+  bool is_stopping;      /* it has got SIGTERM: `ended` follows */
   struct managed *waits; /* the job that it has canceled; NULL: none */
   /* the rest is of control.c */
   struct control *control;
   struct client *next;
   struct dx_channel channel;
-  int64_t until_ms; /* deadline, monotonic; INT64_MAX: none */
-  bool is_gone;     /* to be removed by this or the next turn */
+  int64_t until_ms;   /* deadline, monotonic; INT64_MAX: none */
+  int64_t silence_ms; /* how long it may send no line; 0: no limit */
+  bool is_gone;       /* to be removed by this or the next turn */
 };
 
 /* Only control_turn() calls these; control_free() also calls `closed`. */
@@ -80,6 +83,13 @@ bool control_has_new_client(const struct control *control);
  * at any time, and calls nothing back. */
 void control_send(struct client *client, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+
+/* From now on, disconnects the client if it sends no line for this long. */
+void control_limit_silence(struct client *client, int64_t ms);
+
+/* True if the client has sent something that control_turn() has not read, or
+ * has disconnected. */
+bool control_has_unread(const struct client *client);
 
 /* Delivers no more messages of the client, and disconnects it. It receives the
  * lines that its socket has accepted; if it was behind, it lacks the last ones,

@@ -237,6 +237,11 @@ static enum dx_permission on_may_send(void *ctx, struct dx_job *job)
   return permit_ask(ctx, managed);
 }
 
+static bool on_may_still_send(void *ctx, struct dx_job *job)
+{
+  return permit_still(manager_find(ctx, job->key));
+}
+
 /* ---- jobs for the engine ---- */
 
 bool manager_drive(struct manager *manager, struct managed *managed)
@@ -594,6 +599,7 @@ enum dx_code manager_start(struct manager *manager, struct dx_config *config,
                                        .ended = on_ended,
                                        .released = on_released,
                                        .may_send = on_may_send,
+                                       .may_still_send = on_may_still_send,
                                        .saved = on_saved,
                                        .ctx = manager};
 

@@ -43,9 +43,7 @@ struct managed {
   struct client *attendant; /* NULL: none attends */
   bool is_new;              /* this run sends something */
   /* permit.c; times are monotonic, 0: none */
-  int64_t may_ms;           /* when the attendant was asked */
-  int64_t may_number;       /* of that question */
-  bool may_yes;             /* its answer, until it is used */
+  bool may_send;            /* permitted, and nothing has changed since */
   struct question question; /* to cupsd */
   int64_t asked_ms;         /* answers of cupsd must be at least this new */
   bool waits;               /* the last answer permits nothing */
@@ -150,8 +148,8 @@ void manager_expire(void *ctx, struct dx_job *job);
 
 /* Whether the next step of the job may be sent, for the observer's may_send. */
 enum dx_permission permit_ask(struct manager *manager, struct managed *managed);
-/* The attendant's answer to `may`. */
-void permit_reply(struct managed *managed, int64_t number, bool yes);
+/* Whether this is still so, for the observer's may_still_send. */
+bool permit_still(const struct managed *managed);
 /* Queries cupsd about jobs that are due. Returns when the next one is due. */
 int64_t permit_turn(struct manager *manager);
 /* Applies an answer of cupsd about a job: cancels the job if its print job was

@@ -1,6 +1,6 @@
 /*
- * permit.c - whether a document may be sent: asks the attendant or cupsd;
- * lib/spool/permission.h decides.
+ * permit.c - whether a document may be sent: what the attendant has reported,
+ * and what cupsd answers; lib/spool/permission.h decides.
  */
 #include "daemon/manager.h"
 
@@ -9,39 +9,34 @@
 #include "lib/base/policy.h"
 #include "lib/print/print_job.h"
 
-#define DX_MAY_MS 1000 /* for a backend to answer whether to send */
+/* ---- facts ---- */
 
-/* ---- the attendant ---- */
-
-/* SEND; WAIT: its answer is pending; ASK: it does not respond. */
-static enum dx_permission ask_attendant(struct managed *managed)
+/* The backend that attends; BROKEN if it should and is not connected. */
+static enum dx_backend backend_of(const struct managed *managed)
 {
-  int64_t now = dx_monotonic_ms();
+  enum dx_backend backend = managed->job->print.backend;
 
-  if (managed->may_yes) {
-    managed->may_yes = false;
-    managed->may_ms = 0;
-    return DX_MAY_SEND;
-  }
-  if (managed->may_ms == 0) {
-    managed->may_ms = now;
-    managed->may_number++;
-    control_send(managed->attendant, "may %lld",
-                 (long long)managed->may_number);
-    return DX_MAY_WAIT;
-  }
-  return now - managed->may_ms < DX_MAY_MS ? DX_MAY_WAIT : DX_MAY_ASK;
+  return backend == DX_BACKEND_ATTENDS && managed->attendant == NULL
+             ? DX_BACKEND_BROKEN
+             : backend;
 }
 
-/* A `no` is ignored: `ended` or the end of the connection follows. */
-void permit_reply(struct managed *managed, int64_t number, bool yes)
+static struct dx_permission_facts permit_facts(const struct managed *managed,
+                                               enum dx_answer answer)
 {
-  if (number != managed->may_number || managed->may_ms == 0)
-    return;
-  managed->may_yes = yes;
+  const struct dx_print *print = &managed->job->print;
+  struct dx_permission_facts facts = {
+      .print = *print,
+      .stopping = managed->attendant != NULL && managed->attendant->is_stopping,
+      .answer = answer,
+      .cupsd_gone = dx_cupsd_is_gone(print->cupsd),
+      .now_ms = dx_wall_ms()};
+
+  facts.print.backend = backend_of(managed);
+  return facts;
 }
 
-/* ---- cupsd ---- */
+/* ---- what was learned ---- */
 
 static const char *const undecided_text =
     "it is unknown whether the print job is still wanted; nothing more is sent "
@@ -78,25 +73,19 @@ static void learn(struct dx_job *job, enum dx_answer answer, bool gone,
     job->dirty = true;
 }
 
-/* backend: its current state. */
-static enum dx_permission decide(struct managed *managed, enum dx_answer answer,
-                                 enum dx_backend backend)
+static enum dx_permission decide(struct managed *managed, enum dx_answer answer)
 {
   struct dx_job *job = managed->job;
-  int64_t now = dx_wall_ms();
-  bool gone = dx_cupsd_is_gone(job->print.cupsd);
-  struct dx_permission_facts facts = {
-      .answer = answer, .cupsd_gone = gone, .now_ms = now};
+  struct dx_permission_facts facts = permit_facts(managed, answer);
   enum dx_permission permission;
 
-  learn(job, answer, gone, now);
-  facts.print = job->print;
-  facts.print.backend = backend;
+  learn(job, answer, facts.cupsd_gone, facts.now_ms);
+  facts = permit_facts(managed, answer);
   permission = dx_permission(&facts);
   managed->waits = permission == DX_MAY_WAIT || permission == DX_MAY_ASK;
   set_undecided(managed, permission == DX_MAY_ASK);
   dx_job_log(DX_LOG_DEBUG, job, "cupsd: %s, backend: %s: %s",
-             dx_answer_word(answer), dx_backend_word(backend),
+             dx_answer_word(answer), dx_backend_word(facts.print.backend),
              dx_permission_word(permission));
   return permission;
 }
@@ -138,30 +127,18 @@ static bool cancels(enum dx_permission permission)
   return permission == DX_MAY_CANCEL || permission == DX_MAY_CANCEL_UNSENT;
 }
 
-enum dx_permission permit_ask(struct manager *manager, struct managed *managed)
+static enum dx_permission permit_now(struct manager *manager,
+                                     struct managed *managed)
 {
   struct dx_job *job = managed->job;
-  enum dx_permission permission = DX_MAY_ASK;
-  enum dx_backend backend = job->print.backend;
+  enum dx_permission permission;
   enum dx_answer answer = DX_ANSWER_NOT_ASKED;
-  struct dx_permission_facts facts = {.print = job->print};
+  struct dx_permission_facts facts = permit_facts(managed, answer);
 
   if (job->is_copy) /* neither a backend nor cupsd knows what was sent */
     return DX_MAY_ASK;
-  if (backend == DX_BACKEND_NONE)
+  if (job->print.backend == DX_BACKEND_NONE)
     return DX_MAY_SEND;
-  if (backend == DX_BACKEND_ATTENDS) {
-    if (managed->attendant != NULL)
-      permission = ask_attendant(managed);
-    if (permission != DX_MAY_ASK) {
-      if (permission == DX_MAY_SEND)
-        set_undecided(managed, false);
-      /* The journal is written first. */
-      return job->dirty ? DX_MAY_WAIT : permission;
-    }
-    backend = DX_BACKEND_BROKEN;
-  }
-  facts.print.backend = backend;
   if (dx_permission_needs_answer(&facts)) {
     if (managed->asked_ms == 0 && managed->waits &&
         (is_watched(managed) || dx_monotonic_ms() < managed->watch_ms))
@@ -174,19 +151,36 @@ enum dx_permission permit_ask(struct manager *manager, struct managed *managed)
       return DX_MAY_WAIT;
   }
   managed->asked_ms = 0;
-  permission = decide(managed, answer, backend);
+  permission = decide(managed, answer);
   if (managed->waits)
     ask_later(managed);
   if (cancels(permission) && use_other(managed))
-    return permit_ask(manager, managed);
+    return permit_now(manager, managed);
+  /* The journal is written first. */
   return job->dirty && permission == DX_MAY_SEND ? DX_MAY_WAIT : permission;
+}
+
+enum dx_permission permit_ask(struct manager *manager, struct managed *managed)
+{
+  enum dx_permission permission = permit_now(manager, managed);
+
+  managed->may_send = permission == DX_MAY_SEND;
+  return permission;
+}
+
+bool permit_still(const struct managed *managed)
+{
+  return managed->may_send && (backend_of(managed) != DX_BACKEND_ATTENDS ||
+                               (!control_has_unread(managed->attendant) &&
+                                !dx_cupsd_is_gone(managed->job->print.cupsd)));
 }
 
 void permit_learn(struct managed *managed, enum dx_answer answer)
 {
-  enum dx_permission permission =
-      decide(managed, answer, managed->job->print.backend);
+  enum dx_permission permission = decide(managed, answer);
 
+  if (permission != DX_MAY_SEND)
+    managed->may_send = false;
   if (cancels(permission) && !use_other(managed)) {
     dx_job_log(DX_LOG_INFO, managed->job, "canceled with its print job");
     if (permission == DX_MAY_CANCEL)

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "lib/base/log.h"
+#include "lib/base/policy.h"
 #include "lib/spool/sentence.h"
 
 void verbs_refuse(struct client *client, const struct dx_err *err)
@@ -549,7 +550,6 @@ void verbs_message(struct manager *manager, struct client *client,
   const char *key = message->words[0];
   struct dx_err err;
   enum dx_code code = DX_OK;
-  int64_t number;
 
   if (client->manager == NULL)
     LIST_INSERT_HEAD(&manager->clients, client, link);
@@ -559,15 +559,16 @@ void verbs_message(struct manager *manager, struct client *client,
     if (client->key[0] == '\0')
       verb_attend(client, key, message->words[1]);
     break;
-  case DX_VERB_YES:
-  case DX_VERB_NO:
-    if (client->managed == NULL || !dx_message_number(message, 0, &number))
-      break;
-    permit_reply(client->managed, number, message->verb == DX_VERB_YES);
-    dx_engine_wake(client->managed->job);
+  case DX_VERB_ALIVE:
+    control_limit_silence(client, DX_SILENT_MS);
     break;
   case DX_VERB_LEAVE:
     verb_leave(client);
+    break;
+  case DX_VERB_STOPPING:
+    client->is_stopping = true;
+    if (client->managed != NULL)
+      client->managed->may_send = false;
     break;
   case DX_VERB_ENDED:
     verb_ended(client, key);

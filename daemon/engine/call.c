@@ -446,7 +446,8 @@ static bool call_ready(void *arg)
 {
   struct call *call = arg;
 
-  return engine_leave_in_slot(&call->slot, call->sub);
+  return (call->kind != CALLS_CREATE || engine_may_still_send(call)) &&
+         engine_leave_in_slot(&call->slot, call->sub);
 }
 
 void engine_send(struct call *call,

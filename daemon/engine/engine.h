@@ -51,8 +51,12 @@ struct dx_observer {
   /* Called before each step that cannot be undone: creating a source, and the
    * first byte of each upload. After WAIT or ASK, it is called again after
    * DX_ASK_AGAIN_MS or dx_engine_wake(). After CANCEL, the engine cancels the
-   * job. SEND is used at once. */
+   * job. */
   enum dx_permission (*may_send)(void *ctx, struct dx_job *job);
+  /* Called after SEND, when the connection is up and the request leaves. False
+   * if anything has changed since: it is not sent, and `may_send` is called
+   * again. */
+  bool (*may_still_send)(void *ctx, struct dx_job *job);
   /* Called after the journal was written. */
   void (*saved)(void *ctx, struct dx_job *job);
   void *ctx;

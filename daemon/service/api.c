@@ -308,6 +308,7 @@ static enum dx_code api_start(const struct dx_api *api, enum dx_call_kind kind,
   request->proxy = service->proxy;
   request->done = api->done;
   request->log = api->log;
+  request->ready = api->ready;
   request->ctx = api->ctx;
   if (request->url == NULL) {
     dx_buf_puts(&url, service->base_url);
@@ -323,7 +324,6 @@ static enum dx_code api_start(const struct dx_api *api, enum dx_call_kind kind,
     request->body_fd = -1;
     request->scope = DX_SCOPE_LINK; /* the administrator configured the host */
     request->bearer = api->token;
-    request->ready = api->ready;
     request->is_fresh = kind == DX_CALL_HELLO; /* tests the connection, too */
     if (request->sink == NULL)
       request->timeout_ms = DX_API_TIMEOUT_MS;

@@ -173,7 +173,7 @@ static int on_ready(void *ctx, char *to, char *from, int to_port, int from_port)
     call->is_sent = true;
     return CURL_PREREQFUNC_OK;
   }
-  (void)dx_fail(&call->local, DX_E_NOT_SENT, 0, "a pause has begun");
+  (void)dx_fail(&call->local, DX_E_NOT_SENT, 0, "no longer to be sent");
   return CURL_PREREQFUNC_ABORT;
 }
 

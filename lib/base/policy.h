@@ -75,6 +75,8 @@ enum dx_phase { DX_PHASE_SOURCE, DX_PHASE_EXTRACT, DX_PHASE_COUNT };
 /* The control socket (doc/architecture.md, "The control socket"). */
 #define DX_CHANNEL_BACKLOG_BYTES 262144 /* not read by the other end */
 #define DX_CHANNEL_FIRST_MS 10000       /* from there to the first line */
+#define DX_ALIVE_MS 5000                /* between two `alive` */
+#define DX_SILENT_MS 12000              /* a backend that says nothing hangs */
 #define DX_CONTROL_CLIENTS_MAX 2048     /* one for each print job under way */
 
 /* OnResult (doc/policy.md, "Results"). */

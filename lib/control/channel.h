@@ -38,9 +38,12 @@
  * KEY: of the job. RUN: names the receipt. */
 #define DX_CLIENT_VERBS(X)                                                   \
   X(DX_VERB_ATTEND, "attend", 2, false) /* KEY RUN: follow the job */        \
-  X(DX_VERB_YES, "yes", 1, false)       /* N: answers `may`: no SIGTERM */   \
-  X(DX_VERB_NO, "no", 1, false)         /* N */                              \
-  X(DX_VERB_LEAVE, "leave", 0, false)   /* backend exits, job continues */   \
+  /* Every DX_ALIVE_MS, from a backend, and to all clients that attend. A */ \
+  /* backend that is silent for DX_SILENT_MS is disconnected. */             \
+  X(DX_VERB_ALIVE, "alive", 0, false)                                        \
+  X(DX_VERB_LEAVE, "leave", 0, false) /* backend exits, job continues */     \
+  /* After SIGTERM, at once: nothing more is sent */                         \
+  X(DX_VERB_STOPPING, "stopping", 0, false)                                  \
   X(DX_VERB_ENDED, "ended", 1, false)   /* ANSWER: of cupsd after SIGTERM */ \
   X(DX_VERB_HELLO, "hello", 0, true)    /* SERVICE: test it */               \
   X(DX_VERB_RETRY, "retry", 1, true)    /* KEY [SERVICE] */                  \
@@ -54,10 +57,8 @@
   /* KIND CODE HERE DONE TOTAL AGE_MS TEXT */                                  \
   /* PROTOCOL VERSION, and what another version adds */                        \
   X(DX_VERB_GREETING, "docextractd", 2, true)                                  \
-  X(DX_VERB_ALIVE, "alive", 0, false) /* regularly, to clients that attend */  \
-  X(DX_VERB_MAY, "may", 1, false)     /* N: answer yes or no within 1 s */     \
-  X(DX_VERB_LEFT, "left", 0, false)   /* `leave` is durable */                 \
-  X(DX_VERB_GONE, "gone", 0, false)   /* `ended` is durable, or superseded */  \
+  X(DX_VERB_LEFT, "left", 0, false) /* `leave` is durable */                   \
+  X(DX_VERB_GONE, "gone", 0, false) /* `ended` is durable, or superseded */    \
   /* N M: jobs of this queue that failed after their print jobs had ended, */  \
   /* and that need a decision */                                               \
   X(DX_VERB_FAILURES, "failures", 2, false)                                    \
@@ -80,8 +81,8 @@
   X(DX_VERB_WATCH, "watch", 0, true) /* [SINCE] */              \
   X(DX_VERB_METRICS, "metrics", 0, false)
 
-/* Those of clients come before DX_VERB_NOTE, and those of the status socket
- * from DX_VERB_JOBS on. */
+/* Those of clients come before DX_VERB_NOTE (docextractd also sends `alive`),
+ * and those of the status socket from DX_VERB_JOBS on. */
 enum dx_verb {
   DX_CLIENT_VERBS(DX_NAME_OF_ROW) DX_SERVER_VERBS(DX_NAME_OF_ROW)
       DX_STATUS_VERBS(DX_NAME_OF_ROW) DX_VERB_COUNT

@@ -68,7 +68,7 @@ bool dx_permission_needs_answer(const struct dx_permission_facts *facts)
   case DX_BACKEND_NONE:
     return false;
   case DX_BACKEND_ATTENDS:
-    return facts->cupsd_gone;
+    return facts->cupsd_gone && !facts->stopping;
   case DX_BACKEND_LEFT:
     return facts->print.final != DX_FINAL_OVER;
   default:
@@ -92,6 +92,8 @@ enum dx_permission dx_permission(const struct dx_permission_facts *facts)
 {
   enum dx_permission may;
 
+  if (facts->stopping)
+    return DX_MAY_WAIT;
   if (facts->print.backend == DX_BACKEND_LEFT &&
       facts->print.final == DX_FINAL_OVER)
     return DX_MAY_SEND;

@@ -23,15 +23,15 @@
 #define DX_UNCLEAR_LIMIT_MS (24 * 60 * 60 * INT64_C(1000))
 
 /* The state of the backend of the last run: name, word in the journal. */
-#define DX_BACKENDS(X)                                                 \
-  X(DX_BACKEND_NONE, "none")       /* submitted: no print job */       \
-  X(DX_BACKEND_ATTENDS, "attends") /* connected, and answers */        \
-  X(DX_BACKEND_LEFT, "left")       /* sent `leave`, to exit early */   \
-  X(DX_BACKEND_HELD, "held")       /* the same, but a document has     \
-                           failed: CUPS holds the print job */         \
-  X(DX_BACKEND_ENDED, "ended")     /* by itself or by SIGTERM */       \
-  X(DX_BACKEND_BROKEN, "broken")   /* its connection broke, or it does \
-                           not answer */
+#define DX_BACKENDS(X)                                                \
+  X(DX_BACKEND_NONE, "none")       /* submitted: no print job */      \
+  X(DX_BACKEND_ATTENDS, "attends") /* connected */                    \
+  X(DX_BACKEND_LEFT, "left")       /* sent `leave`, to exit early */  \
+  X(DX_BACKEND_HELD, "held")       /* the same, but a document has    \
+                           failed: CUPS holds the print job */        \
+  X(DX_BACKEND_ENDED, "ended")     /* by itself or by SIGTERM */      \
+  X(DX_BACKEND_BROKEN, "broken")   /* its connection broke, or it was \
+                           silent too long */
 
 enum dx_backend { DX_BACKENDS(DX_NAME_OF_ROW) DX_BACKEND_COUNT };
 
@@ -76,8 +76,9 @@ struct dx_print {
 enum dx_permission { DX_PERMISSIONS(DX_NAME_OF_ROW) };
 
 struct dx_permission_facts {
-  /* The backend is BROKEN if it attends and does not answer now. */
+  /* The backend is BROKEN if it should attend and is not connected. */
   struct dx_print print;
+  bool stopping; /* it attends, and has got SIGTERM: `ended` follows */
   enum dx_answer answer;
   bool cupsd_gone; /* the cupsd that started the run no longer runs */
   int64_t now_ms;  /* wall clock */

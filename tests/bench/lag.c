@@ -328,6 +328,13 @@ static enum dx_permission on_step(void *ctx, struct dx_job *job)
   return DX_MAY_SEND;
 }
 
+static bool on_leaving(void *ctx, struct dx_job *job)
+{
+  (void)ctx;
+  (void)job;
+  return true;
+}
+
 static void on_released(void *ctx, struct dx_job *job)
 {
   (void)ctx;
@@ -341,7 +348,8 @@ static struct dx_engine *new_engine(const struct dx_config *config)
                                        .ended = on_ended,
                                        .released = on_released,
                                        .saved = on_saved,
-                                       .may_send = on_step};
+                                       .may_send = on_step,
+                                       .may_still_send = on_leaving};
   struct dx_engine *engine = dx_engine_new(config, &spool, NULL, &observer, -1);
 
   if (engine == NULL)

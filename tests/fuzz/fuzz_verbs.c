@@ -82,6 +82,17 @@ void control_send(struct client *client, const char *format, ...)
     HOLDS(dx_code_by_name(message.words[0]) != DX_CODE_COUNT);
 }
 
+void control_limit_silence(struct client *client, int64_t ms)
+{
+  client->silence_ms = ms;
+}
+
+bool control_has_unread(const struct client *client)
+{
+  (void)client;
+  return false;
+}
+
 void client_close(struct client *client)
 {
   client->is_gone = true;

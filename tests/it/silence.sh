@@ -2,9 +2,10 @@
 #
 # silence.sh - a document that bypasses the filters in the middle of a job, with
 # an older driver: cupsd and the backend then wait for each other, until the
-# timeout of the backend, which is 13 seconds here instead of half an hour. And a
+# timeout of the backend, which is 13 seconds here instead of half an hour. A
 # docextractd that hangs, which the backend notices after 12 seconds instead of
-# 30.
+# 30. And a backend that hangs, and with it the news that its print job was
+# canceled, which docextractd notices after 12 seconds.
 . "$(dirname "$0")/lib.sh"
 
 [ -x "$build/tests/it/docextract-quick" ] ||
@@ -55,3 +56,19 @@ is "$t: sent once" "$(calls create) $(calls put) $(n_results)" '1 1 1'
 is "$t: one backend was enough" "$(starts "$job")" 1
 is "$t: the queue no longer reports it" \
   "$(lpoptions -p chart | grep docextract-stopped)" ''
+
+t='a backend hangs'
+clear_results
+is_canceled() { [ "$(of_journal "$job" '.submissions[0].state')" = canceled ]; }
+faults 'create * status 503'
+print -d chart "$dir/b.pdf"
+until_true calls_are create 1 || not_ok "$t: the chart is not accepted yet"
+backend=$(backends)
+kill -STOP "$backend"
+cancel "chart-$job"
+check "$t: its canceled print job is noticed" eval 'WAIT_S=60 until_true is_canceled'
+check "$t: while it hangs" kill -0 "$backend"
+faults '#'
+kill -CONT "$backend"
+until_true no_backend
+is "$t: nothing was sent" "$(calls put)" 0

@@ -62,6 +62,8 @@ enum { OURS, OTHER, CHANGED, PAPER };
 enum { NOWHERE, RECEIVES, ATTENDS, LEAVES, HOLDS }; /* a backend */
 enum { NO_SOURCE, EMPTY, FED, DONE, FAILED };       /* the service's */
 enum { CLEAR, UNCLEAR, UNCLEAR_FOR_A_DAY };
+/* SIGTERM: a backend has got it, and docextractd has heard so. */
+enum { NO_TERM, SIGNALED, STOPPING };
 enum { WANTED, THERE, HERE };  /* withdrawn: in cupsd, with docextract */
 enum { YOUNG, OLD, VERY_OLD }; /* KeepJobs, KeepUnfinished have passed */
 
@@ -77,6 +79,7 @@ struct receipt {
 
 struct backend {
   uint8_t at, child, term, hung, queue;
+  uint8_t cut; /* not connected to docextractd */
 };
 
 struct state {
@@ -119,17 +122,18 @@ static void print_state(const void *p)
 
   (void)fprintf(
       stderr,
-      "job %d/%d at %d%s%s%s%s; b %d%s%s%s %d%s%s%s; receipt %d run "
+      "job %d/%d at %d%s%s%s%s; b %d%s%s%s%s %d%s%s%s%s; receipt %d run "
       "%d; journal %d %s put %d run %d %s%s final %s%s%s%s unclear "
       "%d; durable %d %s; daemon %d age %d source %d stray %d;%s%s%s\n",
       s->job, s->saved, s->place, s->mixed ? " mixed" : "",
       s->hidden ? " hidden" : "", s->history ? "" : " no history",
       s->cupsd_is_up ? "" : " DOWN", s->b[0].at, s->b[0].child ? "c" : "",
-      s->b[0].term ? "t" : "", s->b[0].hung ? "h" : "", s->b[1].at,
-      s->b[1].child ? "c" : "", s->b[1].term ? "t" : "",
-      s->b[1].hung ? "h" : "", s->receipt.exists, s->receipt.run,
-      s->seen.exists, dx_state_word((enum dx_state)s->seen.st), s->seen.put,
-      s->seen.run, dx_backend_word((enum dx_backend)s->seen.backend),
+      s->b[0].term ? "t" : "", s->b[0].hung ? "h" : "", s->b[0].cut ? "x" : "",
+      s->b[1].at, s->b[1].child ? "c" : "", s->b[1].term ? "t" : "",
+      s->b[1].hung ? "h" : "", s->b[1].cut ? "x" : "", s->receipt.exists,
+      s->receipt.run, s->seen.exists, dx_state_word((enum dx_state)s->seen.st),
+      s->seen.put, s->seen.run,
+      dx_backend_word((enum dx_backend)s->seen.backend),
       s->seen.gone ? " gone" : "", finals[s->seen.final],
       s->seen.later ? " later" : "", s->seen.decided ? " decided" : "",
       s->seen.undecided ? " undecided" : "", s->seen.unclear, s->durable.exists,
@@ -251,8 +255,8 @@ static void stop_child(struct state *s)
   int i;
 
   for (i = 0; i < 2; i++)
-    if (s->b[i].child)
-      s->b[i].term = 1;
+    if (s->b[i].child && s->b[i].term == NO_TERM)
+      s->b[i].term = SIGNALED;
 }
 
 /* It was printed again after a cancel, with no query to cupsd in between. */
@@ -433,6 +437,13 @@ static bool is_last_run(const struct state *s, int i)
          s->seen.backend != DX_BACKEND_ENDED;
 }
 
+static void daemon_gone(struct state *s)
+{
+  s->daemon_is_up = 0;
+  s->b[0].cut = s->b[0].at != NOWHERE;
+  s->b[1].cut = s->b[1].at != NOWHERE;
+}
+
 /* After SIGTERM: asks cupsd, and says so, if docextractd is there. */
 static void attending_ends(struct state s, int i)
 {
@@ -441,7 +452,7 @@ static void attending_ends(struct state s, int i)
   struct state next = s;
 
   backend_gone(&next, i, PENDING);
-  if (s.daemon_is_up && is_last_run(&s, i)) {
+  if (s.b[i].term == STOPPING && !s.b[i].cut && is_last_run(&s, i)) {
     if (s.seen.backend != DX_BACKEND_LEFT && s.seen.backend != DX_BACKEND_HELD)
       print.backend = DX_BACKEND_ENDED;
     (void)rules.learn(&print, answer, s.seen.gone, 1);
@@ -461,12 +472,22 @@ static void attending(struct state s, int i)
 
   if (s.receipt.exists && s.receipt.run == i)
     return; /* not picked up yet */
+  if (s.b[i].term == SIGNALED && !s.b[i].cut && is_last_run(&s, i)) {
+    next.b[i].term = STOPPING; /* first of all */
+    walk_reach(&next);
+    return;
+  }
   if (s.b[i].term) {
     attending_ends(s, i);
     return;
   }
   if (!s.daemon_is_up)
     return;
+  if (s.b[i].cut) {
+    next.b[i].cut = 0;
+    walk_reach(&next);
+    return;
+  }
   if (!is_last_run(&s, i)) { /* a newer run has it */
     backend_gone(&next, i, OVER);
     walk_reach(&next);
@@ -488,7 +509,7 @@ static void attending(struct state s, int i)
   next.durable = next.seen; /* acknowledged only then */
   IF_FAULT(kills, {         /* before it is acknowledged: it asks again */
                     then.seen = then.durable = next.seen;
-                    then.daemon_is_up = 0;
+                    daemon_gone(&then);
                     walk_reach(&then);
   });
   next.b[i].at = s.mixed ? HOLDS : LEAVES;
@@ -638,6 +659,12 @@ static void pick_up(struct state s)
   }
 }
 
+/* Its backend has got SIGTERM, and hangs or has not said so yet. */
+static bool is_unheard(const struct state *s, enum dx_backend column)
+{
+  return column == DX_BACKEND_ATTENDS && s->b[s->seen.run].term == SIGNALED;
+}
+
 /* The cases in which the state cannot be known, as listed in doc/policy.md. */
 static bool cannot_know(const struct state *s, enum dx_backend column)
 {
@@ -648,6 +675,8 @@ static bool cannot_know(const struct state *s, enum dx_backend column)
     return true;
   if (s->told)
     return false;
+  if (is_unheard(s, column))
+    return true;
   if (s->seen.decided) /* decided to send, then to cancel */
     return says_nothing || s->job == ABSENT;
   /* It was over, and so wanted; printed again and purged before a question. */
@@ -675,6 +704,8 @@ static void check_sending(const struct state *s, enum dx_backend column)
 
   if (s->withdrawn && !cannot_know(s, column))
     walk_broken("sent after it was withdrawn");
+  if (is_unheard(s, column))
+    return;
   if (s->job == HELD && !s->seen.decided && column != DX_BACKEND_NONE &&
       column != DX_BACKEND_HELD &&
       !(says_nothing &&
@@ -724,18 +755,21 @@ static enum dx_backend column_of(const struct state *s)
   if (s->seen.backend != DX_BACKEND_ATTENDS &&
       s->seen.backend != DX_BACKEND_BROKEN)
     return (enum dx_backend)s->seen.backend;
-  if (b->at != ATTENDS || b->hung)
-    return DX_BACKEND_BROKEN;
-  return b->term ? DX_BACKEND_ENDED : DX_BACKEND_ATTENDS;
+  return b->at == ATTENDS && !b->cut ? DX_BACKEND_ATTENDS : DX_BACKEND_BROKEN;
 }
 
-/* Before a step that cannot be taken back. */
+/* Before a step that cannot be taken back: where the request leaves. */
 static void ask(struct state s)
 {
   struct dx_print print = print_of(&s.seen);
   enum dx_backend column = column_of(&s);
   enum dx_answer answer = DX_ANSWER_NOT_ASKED;
-  struct dx_permission_facts facts = {.cupsd_gone = s.seen.gone, .now_ms = 1};
+  struct dx_permission_facts facts = {
+      .cupsd_gone = s.seen.gone,
+      .now_ms = 1,
+      .stopping =
+          column == DX_BACKEND_ATTENDS && s.b[s.seen.run].term == STOPPING,
+  };
 
   if (memcmp(&s.seen, &s.durable, sizeof(s.seen)) != 0) {
     save(s);
@@ -948,6 +982,7 @@ static void time_passes(struct state s)
 static void daemon_steps(struct state s)
 {
   struct state next = s;
+  int i;
 
   if (!s.daemon_is_up) {
     next.daemon_is_up = 1;
@@ -967,8 +1002,14 @@ static void daemon_steps(struct state s)
     }
     time_passes(s);
   }
+  for (i = 0; i < 2; i++)
+    if (s.b[i].at == ATTENDS && s.b[i].hung && !s.b[i].cut) {
+      next = s; /* it was silent too long */
+      next.b[i].cut = 1;
+      walk_reach(&next);
+    }
   IF_FAULT(kills, {
-    then.daemon_is_up = 0;
+    daemon_gone(&then);
     walk_reach(&then);
   });
 }
@@ -1135,6 +1176,15 @@ static enum dx_permission sends_unknown(const struct dx_permission_facts *facts)
 {
   return facts->answer == DX_ANSWER_UNKNOWN ? DX_MAY_SEND
                                             : dx_permission(facts);
+}
+
+static enum dx_permission
+sends_while_it_stops(const struct dx_permission_facts *facts)
+{
+  struct dx_permission_facts without = *facts;
+
+  without.stopping = false;
+  return dx_permission(&without);
 }
 
 static enum dx_permission sends_held(const struct dx_permission_facts *facts)
@@ -1324,6 +1374,9 @@ static const struct {
     {"sends what cupsd does not know",
      WITHDRAWN,
      {.permission = sends_unknown}},
+    {"sends while its backend stops",
+     WITHDRAWN,
+     {.permission = sends_while_it_stops}},
     {"sends what is held", "sent while held", {.permission = sends_held}},
     {"sends if cupsd is away", WITHDRAWN, {.permission = sends_without_cupsd}},
     {"asks about an active job",
@@ -1430,7 +1483,7 @@ int main(int argc, char **argv)
   (void)argv;
   rules = right;
   bounds = argc > 1 ? many : few;
-  if (!walk_is_right(&model, "one document", argc > 1 ? SIZE_MAX : 4800000))
+  if (!walk_is_right(&model, "one document", argc > 1 ? SIZE_MAX : 5100000))
     return 1;
   for (i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
     if (!is_found(i)) {

@@ -710,13 +710,19 @@ static enum dx_permission on_step(void *ctx, struct dx_job *job)
   return fixture.may_send != NULL ? fixture.may_send(ctx, job) : DX_MAY_SEND;
 }
 
+static bool on_leaving(void *ctx, struct dx_job *job)
+{
+  return fixture.may_still_send == NULL || fixture.may_still_send(ctx, job);
+}
+
 void fixture_begin(void)
 {
   const struct dx_observer observer = {.note = on_note,
                                        .ended = on_end,
                                        .released = on_released,
                                        .saved = on_saved,
-                                       .may_send = on_step};
+                                       .may_send = on_step,
+                                       .may_still_send = on_leaving};
   int i;
 
   dx_engine_free(&fixture.engine);

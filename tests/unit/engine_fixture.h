@@ -84,6 +84,7 @@ struct fixture {
   int failing_syncs; /* that many fsyncs of a directory fail next */
   bool (*odd)(const struct fixture_call *call, struct fixture_response *ret);
   enum dx_permission (*may_send)(void *ctx, struct dx_job *job); /* NULL: yes */
+  bool (*may_still_send)(void *ctx, struct dx_job *job);         /* the same */
   void (*on_sync)(void); /* called at every fsync */
 
   /* What happened. */

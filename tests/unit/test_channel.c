@@ -42,8 +42,9 @@ static void only_lines_of_the_tables_are_accepted(void **state)
     const char *text;
   } rows[] = {
       {"attend KEY RUN", DX_VERB_ATTEND, ""},
-      {"yes 7", DX_VERB_YES, ""},
+      {"alive", DX_VERB_ALIVE, ""},
       {"leave", DX_VERB_LEAVE, ""},
+      {"stopping", DX_VERB_STOPPING, ""},
       {"hello", DX_VERB_HELLO, ""},
       {"hello default", DX_VERB_HELLO, "default"},
       {"retry KEY", DX_VERB_RETRY, ""},
@@ -120,7 +121,8 @@ static void words_are_parsed(void **state)
   assert_true(dx_message_number(&message, 4, &number) && number == 99);
   assert_false(dx_message_number(&message, 5, &number));
   assert_int_equal(
-      dx_message_parse("yes 9223372036854775808", 23, &message, &err), DX_OK);
+      dx_message_parse("failures 9223372036854775808 0", 30, &message, &err),
+      DX_OK);
   assert_false(dx_message_number(&message, 0, &number));
   assert_int_equal(dx_message_parse("end E_NET gone", 14, &message, &err),
                    DX_OK);
@@ -207,7 +209,7 @@ static struct dx_channel open_pair(int *ret_other)
 
 static void incomplete_line_is_not_delivered(void **state)
 {
-  static const char lines[] = "yes 1\nline caf\xc3\xa9\nleave\n";
+  static const char lines[] = "alive\nline caf\xc3\xa9\nleave\n";
   struct dx_message message;
   size_t i, count = 0;
   int other;
@@ -305,7 +307,7 @@ static void slow_reader_gets_everything_or_is_disconnected(void **state)
 
   (void)state;
   one = open_pair(&two.fd);
-  while (dx_channel_send(&one, &err, "may %d", sent) == DX_OK)
+  while (dx_channel_send(&one, &err, "failures %d 0", sent) == DX_OK)
     sent++;
   assert_int_equal(err.code, DX_E_NET);
   assert_true(one.out.len > 0);

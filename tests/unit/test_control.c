@@ -323,7 +323,7 @@ static void dial_and_be_behind(struct control *control,
   channel->fd = dial_and_hear(control);
   say(control, channel->fd, "seen\n", 5);
   for (i = 0; i < LINES_BEHIND; i++)
-    control_send(seen.last, "may %010d", i);
+    control_send(seen.last, "failures %010d 0", i);
 }
 
 /* What a client was behind is sent as it reads, by turns alone. */
@@ -402,6 +402,35 @@ static void silent_client_is_disconnected(void **state)
   (void)close(silent);
   (void)close(half);
   (void)close(good);
+  control_free(&control);
+}
+
+/* From a line that sets the limit to a line that was not read in time. */
+static void client_may_not_be_silent_for_longer_than_its_limit(void **state)
+{
+  struct control *control = serve();
+  int client;
+
+  (void)state;
+  client = dial_and_hear(control);
+  say(control, client, "alive\n", 6);
+  control_limit_silence(seen.last, 5000);
+  assert_false(control_has_unread(seen.last));
+  now_ms += 4999;
+  say(control, client, "leave\n", 6);
+  now_ms += 4999;
+  control_turn(control);
+  assert_int_equal(control_clients(control), 1);
+  assert_int_equal(write(client, "leave\n", 6), 6);
+  assert_true(control_has_unread(seen.last));
+  now_ms += 1000;
+  control_turn(control); /* it was busy until then */
+  assert_int_equal(control_clients(control), 1);
+  now_ms += 5000;
+  control_turn(control);
+  assert_int_equal(control_clients(control), 0);
+  assert_true(has_ended(client));
+  (void)close(client);
   control_free(&control);
 }
 
@@ -834,6 +863,7 @@ int main(void)
       IN_A_SPOOL(delayed_reader_gets_everything),
       IN_A_SPOOL(closed_client_that_is_behind_lacks_the_last_lines),
       IN_A_SPOOL(silent_client_is_disconnected),
+      IN_A_SPOOL(client_may_not_be_silent_for_longer_than_its_limit),
       IN_A_SPOOL(thousand_clients_are_served),
       IN_A_SPOOL(too_many_clients_are_rejected),
       IN_A_SPOOL(server_without_descriptors_accepts_when_it_has_one),

@@ -725,6 +725,30 @@ static void permission_is_used_immediately(void **state)
   assert_int_equal(fixture_drive_to_end(), DX_OK);
 }
 
+static int leaving;
+
+static bool may_leave_at_the_second_try(void *ctx, struct dx_job *job)
+{
+  (void)ctx;
+  (void)job;
+  return ++leaving % 2 == 0;
+}
+
+static void request_that_may_not_leave_asks_again(void **state)
+{
+  (void)state;
+  (void)fixture_job(1, false);
+  leaving = 0;
+  fixture.may_still_send = may_leave_at_the_second_try;
+  answer_with(DX_MAY_SEND, 1);
+  assert_int_equal(fixture_drive_to_end(), DX_OK);
+  assert_int_equal(leaving, 4); /* a create, an upload */
+  assert_int_equal(fixture.asked, 4);
+  assert_false(fixture_nth(PUT, 1)->was_sent);
+  assert_true(fixture_nth(PUT, 2)->was_sent);
+  assert_int_equal(fixture.count[PUT], 2);
+}
+
 static void woken_job_requests_permission_immediately(void **state)
 {
   struct dx_job *job = fixture_job(1, false);
@@ -1156,6 +1180,7 @@ int main(void)
       ON_STAGE(calls_in_progress_are_aborted_with_their_job),
       ON_STAGE(upload_is_aborted_with_its_job),
       ON_STAGE(permission_is_used_immediately),
+      ON_STAGE(request_that_may_not_leave_asks_again),
       ON_STAGE(woken_job_requests_permission_immediately),
       ON_STAGE(job_can_be_released_between_calls),
       ON_STAGE(halted_job_is_released_with_its_on_result),

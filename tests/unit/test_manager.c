@@ -132,6 +132,17 @@ void client_close(struct client *client)
   client->is_gone = true;
 }
 
+void control_limit_silence(struct client *client, int64_t ms)
+{
+  client->silence_ms = ms;
+}
+
+bool control_has_unread(const struct client *client)
+{
+  (void)client;
+  return false;
+}
+
 static struct manager manager;
 static struct dx_err err;
 
@@ -739,6 +750,30 @@ static void backend_may_connect_again(void **state)
     assert_int_equal(managed->job->print.backend, DX_BACKEND_ATTENDS);
     verbs_closed(NULL, client);
   }
+}
+
+static void nothing_is_sent_once_a_backend_is_stopping(void **state)
+{
+  struct managed *managed = take(KEY, true);
+  struct client *client = attend(managed);
+
+  (void)state;
+  assert_int_equal(permit_ask(&manager, managed), DX_MAY_SEND);
+  assert_true(permit_still(managed));
+  say(client, "stopping");
+  assert_false(permit_still(managed));
+  assert_int_equal(permit_ask(&manager, managed), DX_MAY_WAIT);
+}
+
+static void backend_that_says_alive_must_go_on(void **state)
+{
+  struct client *client = dial();
+
+  (void)state;
+  say(client, "attend " KEY " 0123456789abcdef");
+  assert_int_equal(client->silence_ms, 0); /* the command says no such thing */
+  say(client, "alive");
+  assert_int_equal(client->silence_ms, DX_SILENT_MS);
 }
 
 /* cupsd has started the print job again since. */
@@ -1393,6 +1428,8 @@ int main(void)
       MANAGED(refused_documents_get_their_manifests_after_a_restart),
       MANAGED(receipts_are_looked_for_when_a_backend_is_gone),
       MANAGED(backend_may_connect_again),
+      MANAGED(nothing_is_sent_once_a_backend_is_stopping),
+      MANAGED(backend_that_says_alive_must_go_on),
       MANAGED(backend_of_an_earlier_run_is_sent_away),
       MANAGED(backend_without_a_job_is_refused),
       MANAGED(client_is_told_that_its_job_waits_for_an_administrator),
