@@ -165,6 +165,23 @@ static void nothing_is_sent_while_the_backend_stops(void **state)
   expect(DX_MAY_CANCEL);
 }
 
+/* docextractd was started again. */
+static void cupsd_is_asked_until_a_backend_has_connected(void **state)
+{
+  (void)state;
+  job->print.backend = DX_BACKEND_ATTENDS;
+  answer(DX_ANSWER_ACTIVE);
+  expect(DX_MAY_WAIT);
+  assert_int_equal(fake.asked, 1);
+  answer(DX_ANSWER_OVER);
+  now_ms += DX_WATCH_FIRST_MS;
+  fake.answered_ms = now_ms;
+  (void)permit_turn(&manager);
+  job->dirty = false;
+  expect(DX_MAY_SEND);
+  assert_true(permit_still(&managed));
+}
+
 static void cupsd_is_asked_if_that_of_the_attendant_is_gone(void **state)
 {
   (void)state;
@@ -482,6 +499,7 @@ int main(void)
   const struct CMUnitTest tests[] = {
       WITH_JOB(is_sent_while_a_backend_attends),
       WITH_JOB(nothing_is_sent_while_the_backend_stops),
+      WITH_JOB(cupsd_is_asked_until_a_backend_has_connected),
       WITH_JOB(cupsd_is_asked_if_that_of_the_attendant_is_gone),
       WITH_JOB(request_does_not_leave_after_a_change),
       WITH_JOB(nothing_is_sent_before_the_journal_is_written),
