@@ -13,6 +13,7 @@
 #define DX_JOURNAL_LATE_MS 1000 /* to collect changes; again for each: */
 #define DX_JOURNAL_LATE_BYTES 98304
 #define DX_ARRIVAL_GAP_MS 30000 /* a new job tries a paused section */
+#define DX_STOP_MS 1000         /* for journals, at the end */
 
 #define NEVER INT64_MAX
 
@@ -578,6 +579,7 @@ struct dx_engine *dx_engine_new(const struct dx_config *config,
 void dx_engine_free(struct dx_engine **engine_at)
 {
   struct dx_engine *engine = *engine_at;
+  int64_t until = dx_monotonic_ms() + DX_STOP_MS;
   struct dx_job *job;
   size_t i;
 
@@ -588,8 +590,9 @@ void dx_engine_free(struct dx_engine **engine_at)
   while (!TAILQ_EMPTY(&engine->drives)) {
     job = TAILQ_FIRST(&engine->drives)->job;
     /* Thousands of waiting jobs may be behind: the service or the next try will
-     * report the same again. */
-    if (job->dirty)
+     * report the same again. After a restore, thousands may be dirty: the next
+     * process notices the same again, as after a crash. */
+    if (job->dirty && dx_monotonic_ms() < until)
       (void)engine_save_job(engine, job, true);
     engine_release_job(engine, job);
   }

@@ -62,6 +62,9 @@ measure_waiting() # N
 {
   local from before i
   fill "$1"
+  start_daemon # a copied journal is written once, with its own identity
+  until is_idle; do :; done
+  stop_daemon
   sync
   from=${EPOCHREALTIME/./}
   start_daemon
@@ -81,9 +84,16 @@ measure_waiting() # N
     > "$dir/$1-memory"
   find "/proc/$daemon_pid/fd" -mindepth 1 | wc -l > "$dir/$1-open"
   measure_stop > "$dir/$1-stop"
-  # Each waits for an answer of cupsd, which is away.
-  find "$dir/spool/jobs" -name job.json -exec \
-    sed -i 's/"final":\([[:space:]]*\)"over"/"final":\1"none"/' {} +
+  # Each waits for an answer of cupsd, which is away. In place: a new file would
+  # be a copy.
+  perl -e '
+    local $/;
+    for (glob "$ARGV[0]/*/job.json") {
+      open my $file, "+<", $_ or die;
+      (my $text = <$file>) =~ s/"final":(\s*)"over"/"final":$1"none"/;
+      seek $file, 0, 0;
+      print $file $text;
+    }' "$dir/spool/jobs"
   CUPS_SERVER=$dir/cups.sock start_daemon # where nothing listens
   until is_idle; do :; done
   measure_stop > "$dir/$1-silent"

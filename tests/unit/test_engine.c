@@ -223,6 +223,29 @@ static void slow_disk_delays_no_call(void **state)
   assert_int_equal(fixture_processed(), SLOW_JOBS);
 }
 
+static void take_a_second(void)
+{
+  fixture.now_ms += 1000;
+}
+
+/* As after a restore, of thousands. */
+static void slow_disk_does_not_delay_the_end(void **state)
+{
+  int i, unwritten = 0;
+
+  (void)state;
+  for (i = 0; i < SLOW_JOBS; i++)
+    (void)fixture_job(1, false);
+  fixture.on_sync = take_a_second;
+  fixture_begin();
+  for (i = 0; i < SLOW_JOBS; i++)
+    fixture.jobs[i]->dirty = true;
+  dx_engine_free(&fixture.engine);
+  for (i = 0; i < SLOW_JOBS; i++)
+    unwritten += fixture.jobs[i]->dirty;
+  assert_int_equal(unwritten, SLOW_JOBS - 1);
+}
+
 /* ---- more than one document ---- */
 
 static bool refuses_the_second(const struct fixture_call *call,
@@ -1154,6 +1177,7 @@ int main(void)
       ON_STAGE(journal_is_written_within_its_delay),
       ON_STAGE(large_journal_has_a_longer_delay),
       ON_STAGE(slow_disk_delays_no_call),
+      ON_STAGE(slow_disk_does_not_delay_the_end),
       ON_STAGE(one_refused_document_does_not_stop_the_others),
       ON_STAGE(slow_upload_does_not_delay_the_others),
       ON_STAGE(uploads_leave_no_descriptor_open),
