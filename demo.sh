@@ -79,54 +79,45 @@ echo '  lpadmin -p chart -E -v docextract://default -P docextract.ppd'
 
 # --- printing --------------------------------------------------------------
 
-progress() # follows the job's message, as a print dialog shows it
+show_message() # unless it was the last one
 {
-  local output last=
-  until job_is "$job" 'completed|canceled|aborted|pending-held' || all_are_stopped; do
-    output=$(job_message "$job")
-    [ "$output" = "$last" ] || echo "  ${output:-waiting}"
-    last=$output
-    sleep 0.1
-  done
-  job_is "$job" completed && return
-  job_message "$job"
-  return 1
+  local message
+  message=$(job_message "$job")
+  [ "$message" = "$last" ] || echo "  ${message:-waiting}"
+  last=$message
 }
 
-table() # FILE: what was extracted, as a person wants to read it
+progress() # follows the job's message, as a print dialog shows it
 {
-  jq -r '
-    def show($name; $v): if $v == null then empty else [$name, $v] end;
-    def measure($name; $m): if $m == null then empty else
-      [$name, "\($m.value)", $m.measurement_unit,
-       "\($m.range.min) to \($m.range.max)",
-       (if $m.value < $m.range.min or $m.value > $m.range.max
-        then "outside" else "" end)] end;
-    .results.medical_data[] |
-    [show("Patient"; "\(.patient_first_name) \(.patient_last_name)"),
-     show("MRN"; .patient_mrn), show("Born"; .patient_dob),
-     measure("WBC"; .wbc_count), measure("Hemoglobin"; .hemoglobin)][] |
-    @tsv' "$1" |
-    awk -F '\t' '{ s = sprintf("  %-12s %-18s %-10s %-14s %s", $1, $2, $3, $4, $5)
-      sub(/ +$/, "", s); print s }'
+  local last=
+  until job_is "$job" 'completed|canceled|aborted|pending-held' || all_are_stopped; do
+    show_message
+    sleep 0.1
+  done
+  show_message
+  job_is "$job" completed
 }
 
 echo
 echo 'lp -d chart doc/sample-chart.pdf'
 print -d chart doc/sample-chart.pdf
 progress || give_up 'the job did not end well'
-echo
-for f in "$results"/*.json; do
-  case $f in
-  *.job.json) ;;
-  *)
-    echo "Extracted: ${f##*/}"
-    table "$f"
-    ;;
-  esac
+for arguments in jobs "show chart-$job"; do
+  echo
+  echo "docextract $arguments"
+  # shellcheck disable=SC2086
+  dx $arguments | sed 's/./  &/'
 done
 
-[ -n "$keep" ] || exit 0
+[ -n "$keep" ] || {
+  cat << END
+
+What to try next:
+  ./demo.sh --keep   leaves all this running, so that you can print your own PDF
+  README.md          "Install and print" sets it up on this computer
+END
+  exit 0
+}
 
 # --- leaving it running ----------------------------------------------------
 
@@ -144,10 +135,11 @@ trap - EXIT INT TERM HUP PIPE
 disown -a
 cat << END
 
-Still running. To print more charts:
-  CUPS_SERVER=localhost:$port lp -d chart FILE...
-Results appear in   $results
+Still running. To print your own PDF, and to see what was extracted from it:
+  CUPS_SERVER=localhost:$port lp -d chart FILE
+  $build/cli/docextract -c $config jobs
+  $build/cli/docextract -c $config show chart-$((job + 1))
+The results are in  $results
 The simulator is at $SIM_API
-The config file is  $config
 To stop it:         $dir/stop
 END
