@@ -30,6 +30,15 @@ static bool key_is_jwk(const char *bytes, size_t len)
   return i < len && bytes[i] == '{' && key_has(bytes, len, "\"kty\"");
 }
 
+/* PKCS #12, RFC 7292: in a SEQUENCE, first the version, 3. */
+static bool key_is_pkcs12(const char *bytes, size_t len)
+{
+  size_t at = len > 1 && (bytes[1] & 0x80) != 0 ? 2 + (bytes[1] & 0x7f) : 2;
+
+  return key_begins(bytes, len, "\x30") && len > at &&
+         key_begins(bytes + at, len - at, "\x02\x01\x03");
+}
+
 /* Printable ASCII, blanks, and line ends only. */
 static bool key_is_text(const char *bytes, size_t len)
 {
@@ -99,6 +108,9 @@ const char *dx_private_key_misformat(const char *bytes, size_t len)
       return rows[i].wrong;
   if (key_is_jwk(bytes, len))
     return "it is a JWK; ask for the private key as a PEM file";
+  if (key_is_pkcs12(bytes, len))
+    return "it is a PKCS #12 file; to convert it, run: openssl pkcs12 -in FILE "
+           "-nodes -nocerts -out NEWFILE";
   if (key_begins(bytes, len, "\x30") && !key_is_text(bytes, len))
     return "it is not a PEM file; to convert a DER file, run: openssl pkey "
            "-inform DER -in FILE -out NEWFILE";

@@ -80,6 +80,10 @@ static void of_private_keys(void **state)
       {BYTES("\xEF\xBB\xBF" PEM("PRIVATE KEY")),
        "it begins with a byte order mark"},
       {BYTES("\x30\x2e\x02\x01"), "it is not a PEM file; to convert a DER"},
+      {BYTES("\x30\x82\x04\x01\x02\x01\x01"),
+       "it is not a PEM file; to convert a DER"},
+      {BYTES("\x30\x82\x04\x01\x02\x01\x03"), "it is a PKCS #12 file"},
+      {BYTES("\x30\x80\x02\x01\x03"), "it is a PKCS #12 file"},
   };
   size_t i;
 
