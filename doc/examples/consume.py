@@ -15,6 +15,8 @@ import re
 import stat
 import sys
 
+if len(sys.argv) != 3:
+    sys.exit("usage: consume.py RESULTS INBOX")
 results, inbox = map(pathlib.Path, sys.argv[1:])
 owner = results.stat().st_uid
 

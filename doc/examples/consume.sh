@@ -5,6 +5,10 @@
 # remains there. If it is killed and started again, no result is lost; see
 # docextract-results(5).
 set -eu
+[ $# = 2 ] || {
+  echo 'usage: consume.sh RESULTS INBOX' >&2
+  exit 64
+}
 inbox=$(cd "$2" && pwd)
 new=$inbox/.new
 cd "$1"

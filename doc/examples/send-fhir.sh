@@ -4,6 +4,10 @@
 # accepted every entry. The others are kept and named: some servers respond with
 # 200 although entries failed.
 set -eu
+[ $# = 2 ] || {
+  echo 'usage: send-fhir.sh URL DIRECTORY' >&2
+  exit 64
+}
 url=$1 status=0
 cd "$2"
 for bundle in patient-*.fhir.json [0-9a-f]*.fhir.json; do

@@ -51,6 +51,8 @@ def send(address: tuple[str, int], path: pathlib.Path) -> str:
 
 
 def main() -> int:
+    if len(sys.argv) != 4:
+        sys.exit("usage: send-hl7.py HOST PORT DIRECTORY")
     host, port, directory = sys.argv[1:]
     status = 0
     for path in sorted(pathlib.Path(directory).glob("[!.]*.hl7")):
