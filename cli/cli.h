@@ -19,6 +19,7 @@
 #include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 
 #include "lib/base/buf.h"
 #include "lib/base/user.h"
@@ -157,6 +158,13 @@ void cli_server_program(const char *name, char path[PATH_MAX]);
 
 /* Reads the configuration, becomes the owner of the spool, and opens it. */
 enum dx_code cli_open_spool(struct cli *cli, struct dx_err *err) DX_MUST_USE;
+
+/* ---- config.c ---- */
+
+/* Warns about queues of docextract for which there is no section; nothing if
+ * cupsd does not answer. Returns the number of warnings. Blocking: at most 5
+ * s. */
+size_t cli_check_queues(const struct dx_config *config, FILE *to);
 
 /* ---- spool.c ---- */
 

@@ -38,6 +38,7 @@ static enum dx_code config_check(struct cli *cli, size_t *ret_warnings,
 
 struct queues {
   const struct dx_config *config;
+  FILE *to;
   size_t warnings;
 };
 
@@ -51,13 +52,13 @@ static void config_check_queue(void *ctx, const struct dx_queue *queue)
   if (strncmp(queue->uri, DX_DEVICE_SCHEME, strlen("docextract:")) != 0)
     return;
   if (!dx_section_of_uri(queue->uri, section))
-    fprintf(stderr,
+    fprintf(queues->to,
             "warning: the device URI of queue '%s' names no section; change "
             "it with: lpadmin -p %s -v %s%s\n",
             queue->name, queue->name, DX_DEVICE_SCHEME,
             config->services[0].name);
   else if (dx_config_service(config, section) == NULL)
-    fprintf(stderr,
+    fprintf(queues->to,
             "warning: the section of queue '%s', <Service %s>, is not in "
             "'%s'; add it, or change the queue with: lpadmin -p %s -v %s%s\n",
             queue->name, section, config->path, queue->name, DX_DEVICE_SCHEME,
@@ -67,10 +68,9 @@ static void config_check_queue(void *ctx, const struct dx_queue *queue)
   queues->warnings++;
 }
 
-/* Nothing if cupsd does not answer. Returns the number of warnings. */
-static size_t config_check_queues(const struct dx_config *config)
+size_t cli_check_queues(const struct dx_config *config, FILE *to)
 {
-  struct queues queues = {.config = config};
+  struct queues queues = {.config = config, .to = to};
 
   (void)dx_queues_ask(ASK_MS, config_check_queue, &queues);
   return queues.warnings;
@@ -84,7 +84,7 @@ enum dx_code verb_config(struct cli *cli, struct dx_err *err)
 
   if (code != DX_OK)
     return code;
-  warnings += config_check_queues(cli->config);
+  warnings += cli_check_queues(cli->config, stderr);
   /* Only the owner of the spool can check this. Creates nothing. */
   cli->spool.dirfd = dx_fs_open_dir(AT_FDCWD, cli->config->spool_dir, NULL);
   if (cli->spool.dirfd >= 0)

@@ -167,6 +167,23 @@ static void hello_warn_backend(void)
            dx_user() != NULL ? "700" : "755", path);
 }
 
+/* Errors of one service do not show in the test of another one. */
+static void hello_name_others(const struct hello *h)
+{
+  const struct dx_config *config = h->cli->config;
+  size_t i;
+
+  if (h->cli->service != NULL || h->service == NULL ||
+      config->service_count == 1)
+    return;
+  printf("Only service '%s' was tested; for another one, add --service:",
+         h->service->name);
+  for (i = 0; i < config->service_count; i++)
+    if (&config->services[i] != h->service)
+      printf(" %s", config->services[i].name);
+  printf("\n");
+}
+
 /* ---- all of it ---- */
 
 /* The verdict. If a step failed, its error follows. was_root: it could be
@@ -212,7 +229,9 @@ enum dx_code verb_hello(struct cli *cli, struct dx_err *err)
   if (h.is_owner) { /* the user that backends run as */
     hello_warn_backend();
     (void)fputs(dx_buf_text(&h.cupsd_warnings), stdout);
+    (void)cli_check_queues(h.cli->config, stdout);
   }
+  hello_name_others(&h);
   hello_print_verdict(&h, code, was_root);
   dx_buf_release(&h.cupsd_warnings);
   return code;

@@ -68,37 +68,71 @@ static void job_print_submission(const struct cli *cli,
                                    : 0);
 }
 
+/* While CUPS holds the print job, or its backend runs, it is released or ended
+ * there: `docextract cancel` and `docextract retry` would leave it behind. */
+static bool is_in_cups(const struct dx_job *job)
+{
+  return job->cups_id != NULL && job->print.final == DX_FINAL_NONE &&
+         job->print.backend != DX_BACKEND_LEFT;
+}
+
 /* What works in this situation, for whoever may change the job. */
 static void job_print_action(const struct dx_job *job)
 {
-  char text[160] = "";
+  enum dx_class problem = dx_class_of(dx_job_problem(job)->code);
+  char text[640] = "", print_job[CLI_CUPS_NAME_BYTES];
+  char cancel[CLI_CUPS_NAME_BYTES + 32], retry[64],
+      hello[DX_SECTION_BYTES + 48];
 
+  cli_cups_name(job, print_job);
+  (void)snprintf(retry, sizeof(retry), "docextract retry %.8s", job->key);
+  if (is_in_cups(job))
+    (void)snprintf(cancel, sizeof(cancel), "cancel %s", print_job);
+  else
+    (void)snprintf(cancel, sizeof(cancel), "docextract cancel %.8s", job->key);
+  (void)snprintf(hello, sizeof(hello), "docextract hello --service %s",
+                 job->service);
   if (dx_job_is_undecided(job))
     (void)snprintf(text, sizeof(text),
-                   "decide: to send it: docextract retry %.8s; to cancel it: "
-                   "docextract cancel %.8s",
-                   job->key, job->key);
-  else if (dx_job_count(job, DX_ST_FAILED) > 0)
+                   "decide: to send it: %s; to cancel it: docextract cancel "
+                   "%.8s",
+                   retry, job->key);
+  else if (dx_job_count(job, DX_ST_FAILED) > 0 && is_in_cups(job))
     (void)snprintf(text, sizeof(text),
-                   "fix the cause, then send it again: docextract retry %.8s",
-                   job->key);
+                   "fix the cause, then send it again: lp -i %s -H resume",
+                   print_job);
+  else if (dx_job_count(job, DX_ST_FAILED) > 0)
+    (void)snprintf(text, sizeof(text), "fix the cause, then send it again: %s",
+                   retry);
+  else if (dx_job_count(job, DX_ST_REFUSED) > 0 && is_in_cups(job))
+    (void)snprintf(text, sizeof(text),
+                   "correct the refused document, print it again, then: %s; or "
+                   "change the configuration, then: lp -i %s -H resume",
+                   cancel, print_job);
   else if (dx_job_count(job, DX_ST_REFUSED) > 0)
     (void)snprintf(text, sizeof(text),
                    "correct the refused document, and send it again");
   else if (dx_job_needs_admin(job))
     (void)snprintf(text, sizeof(text),
-                   "fix the cause; it then continues within 10 minutes, or at "
-                   "once with: docextract retry %.8s",
-                   job->key);
+                   "fix the cause, and test it with: %s; it then continues "
+                   "within 10 minutes, or at once with: %s",
+                   hello, retry);
+  else if (!dx_job_is_final(job) && problem == DX_CL_LOCAL)
+    (void)snprintf(text, sizeof(text),
+                   "fix the cause, and test it with: %s; it then continues "
+                   "within a minute, or at once with: %s",
+                   hello, retry);
+  else if (!dx_job_is_final(job) && problem == DX_CL_TRANSIENT)
+    (void)snprintf(text, sizeof(text),
+                   "nothing, it continues by itself; if it does not: %s; to "
+                   "cancel it: %s",
+                   hello, cancel);
   else if (!dx_job_is_final(job))
     (void)snprintf(text, sizeof(text),
-                   "nothing, it continues by itself; to cancel it: docextract "
-                   "cancel %.8s",
-                   job->key);
+                   "nothing, it continues by itself; to cancel it: %s", cancel);
   else if (dx_job_awaits_hook(job) && dx_job_problem(job)->text[0] != '\0')
-    (void)snprintf(text, sizeof(text),
-                   "fix the program of OnResult, then: docextract retry %.8s",
-                   job->key);
+    (void)snprintf(text, sizeof(text), "fix the program of OnResult, then: %s",
+                   retry);
   else if (dx_job_count(job, DX_ST_EXTRACTED) > 0)
     (void)snprintf(text, sizeof(text),
                    "look at the values: docextract show %.8s", job->key);

@@ -79,7 +79,15 @@ enum dx_code dx_results_prepare(const char *path, struct dx_err *err)
 {
   enum dx_code code = dx_fs_make_dir(AT_FDCWD, path, DX_RESULTS_DIR_MODE, err);
 
-  return code == DX_OK ? dx_fs_probe(path, err) : code;
+  if (code == DX_OK)
+    code = dx_fs_probe(path, err);
+  if (code != DX_OK && err->sys_errno == ENOTDIR)
+    return dx_fail_advice(err, "fix ResultsDir");
+  if (code != DX_E_NOT_FOUND)
+    return code;
+  err->code = DX_E_IO; /* no file of a print job is missing */
+  return dx_fail_advice(
+      err, "create the directory that contains it, or fix ResultsDir");
 }
 
 /* ---- what is in the way ---- */

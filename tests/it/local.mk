@@ -48,6 +48,6 @@ EXTRA_DIST += tests/it/accepted.sh tests/it/admin.sh tests/it/again.sh \
 	tests/it/sandbox.sh tests/it/session.sh tests/it/shared.sh \
 	tests/it/sigterm.sh tests/it/silence.sh tests/it/stage.sh \
 	tests/it/stages.sh tests/it/stopped.sh tests/it/text.sh \
-	tests/it/tls.sh tests/it/tokens.sh tests/it/types.sh \
-	tests/it/unknown.sh tests/it/waiting.sh tests/it/wanted.sh \
-	tests/it/withdrawn.sh
+	tests/it/tls.sh tests/it/tokens.sh tests/it/troubles.sh \
+	tests/it/types.sh tests/it/unknown.sh tests/it/waiting.sh \
+	tests/it/wanted.sh tests/it/withdrawn.sh
