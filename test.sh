@@ -91,7 +91,7 @@ nightly/fhir nightly/storm nightly/large cli/cli_test long/hostile it/again
 cli/status_test it/shared it/interrupted it/stopped it/wanted it/on_result
 it/tokens filter/tiff_test it/consumers it/log hostile/service it/text
 it/notify it/reruns hostile/client hostile/secrets sim/sim_test
-filter/check_test it/prefilter it/admin build/install it/restored it/outage'
+filter/check_test it/prefilter it/killed it/admin build/install it/restored it/outage'
 
 # Reads lines of "BUILD FILE" and prints the tasks in this order.
 scripts()
