@@ -858,7 +858,7 @@ static const struct cause causes[] = {
    NOT_SET_UP, DX_NOTE_ADMIN, false, NULL},
   {"no ResultsDir", POST, WRONG(fixture_take_results, fixture_give_results),
    DX_E_IO,
-   "^cannot open directory '/.*/results': Not a directory; check the disk$",
+   "^cannot open directory '/.*/results': Not a directory; fix ResultsDir; check the disk$",
    LOCAL("this computer cannot store the chart"),
    DX_NOTE_LOCAL, false, NULL},
   {"the disk is full", POST, WRONG(fill_disk, free_disk), DX_E_SPACE,
