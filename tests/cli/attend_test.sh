@@ -43,8 +43,7 @@ $(note waiting OK 1)
 $(note waiting OK 0 0 0 3000)
 $(note down E_NET 0 0 0 7000 'cannot connect')
 $(note down E_NET 0 0 0 9000 'cannot connect')
-> may 7
-? yes
+> alive
 $(note up)
 > sentence It was extracted
 > end OK success"
@@ -52,9 +51,8 @@ dx submit "$dir/a.pdf"
 end_play
 key=$(sed -n 's/^Stored 1 document as job //p' <<< "$err")
 receipt=$(ls "$spool/received")
-is 'submit: what was stored is attended, and answers' "$(cat "$dir/played")" \
-  "attend ${receipt/./ }
-yes 7"
+is 'submit: what was stored is attended' "$(cat "$dir/played")" \
+  "attend ${receipt/./ }"
 is 'submit: the receipt is that of the job' "${receipt%.*}" "$key"
 is 'submit: lines of progress' "$(sed 1d <<< "$err")" \
   'Uploading: 50%
