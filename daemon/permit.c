@@ -171,8 +171,7 @@ enum dx_permission permit_ask(struct manager *manager, struct managed *managed)
 bool permit_still(const struct managed *managed)
 {
   return managed->may_send && (backend_of(managed) != DX_BACKEND_ATTENDS ||
-                               (!control_has_unread(managed->attendant) &&
-                                !dx_cupsd_is_gone(managed->job->print.cupsd)));
+                               !control_has_unread(managed->attendant));
 }
 
 void permit_learn(struct managed *managed, enum dx_answer answer)

@@ -188,9 +188,17 @@ static void cupsd_is_asked_if_that_of_the_attendant_is_gone(void **state)
   attend();
   expect(DX_MAY_SEND);
   end_cupsd();
-  assert_false(permit_still(&managed));
   expect(DX_MAY_WAIT);
+  assert_false(permit_still(&managed));
   assert_int_equal(fake.asked, 1);
+  answer(DX_ANSWER_ACTIVE); /* of its successor */
+  expect(DX_MAY_WAIT);
+  job->dirty = false; /* it is written */
+  now_ms += DX_WATCH_MAX_MS;
+  answer(DX_ANSWER_ACTIVE);
+  expect(DX_MAY_SEND);
+  assert_true(permit_still(&managed));
+  now_ms++;
   answer(DX_ANSWER_CANCELED);
   expect(DX_MAY_CANCEL);
 }
