@@ -29,7 +29,10 @@ static struct dx_permission_facts permit_facts(const struct managed *managed,
       .print = *print,
       .stopping = managed->attendant != NULL && managed->attendant->is_stopping,
       .answer = answer,
-      .cupsd_gone = dx_cupsd_is_gone(print->cupsd),
+      /* A backend disconnects when its cupsd ends, and knows it better: in a
+       * container, the unit of docextractd sees another boot id. */
+      .cupsd_gone =
+          managed->attendant == NULL && dx_cupsd_is_gone(print->cupsd),
       .now_ms = dx_wall_ms()};
 
   facts.print.backend = backend_of(managed);

@@ -182,25 +182,16 @@ static void cupsd_is_asked_until_a_backend_has_connected(void **state)
   assert_true(permit_still(&managed));
 }
 
-static void cupsd_is_asked_if_that_of_the_attendant_is_gone(void **state)
+static void attendant_knows_better_whether_its_cupsd_is_gone(void **state)
 {
   (void)state;
   attend();
-  expect(DX_MAY_SEND);
   end_cupsd();
-  expect(DX_MAY_WAIT);
-  assert_false(permit_still(&managed));
-  assert_int_equal(fake.asked, 1);
-  answer(DX_ANSWER_ACTIVE); /* of its successor */
-  expect(DX_MAY_WAIT);
-  job->dirty = false; /* it is written */
-  now_ms += DX_WATCH_MAX_MS;
-  answer(DX_ANSWER_ACTIVE);
   expect(DX_MAY_SEND);
-  assert_true(permit_still(&managed));
-  now_ms++;
-  answer(DX_ANSWER_CANCELED);
-  expect(DX_MAY_CANCEL);
+  assert_int_equal(fake.asked, 0);
+  attend_release(&managed, DX_BACKEND_BROKEN);
+  expect(DX_MAY_WAIT);
+  assert_int_equal(fake.asked, 1);
 }
 
 /* Between the choice of a call and the request. */
@@ -324,7 +315,7 @@ static void decision_is_requested_until_cupsd_knows_the_print_job(void **state)
 }
 
 /* A client has sent the print job twice; the backend of the later one attends,
- * and its cupsd is gone. */
+ * then breaks. */
 static void other_print_job_counts_if_one_is_canceled(void **state)
 {
   (void)state;
@@ -333,7 +324,7 @@ static void other_print_job_counts_if_one_is_canceled(void **state)
   job->others[0].cups_id = strdup("18");
   job->others[0].print.backend = DX_BACKEND_ATTENDS; /* no longer */
   attend();
-  end_cupsd();
+  attend_release(&managed, DX_BACKEND_BROKEN);
   answer(DX_ANSWER_CANCELED);
   fake.answer_about_18 = DX_ANSWER_OVER;
   expect(DX_MAY_WAIT); /* until that is written */
@@ -508,7 +499,7 @@ int main(void)
       WITH_JOB(is_sent_while_a_backend_attends),
       WITH_JOB(nothing_is_sent_while_the_backend_stops),
       WITH_JOB(cupsd_is_asked_until_a_backend_has_connected),
-      WITH_JOB(cupsd_is_asked_if_that_of_the_attendant_is_gone),
+      WITH_JOB(attendant_knows_better_whether_its_cupsd_is_gone),
       WITH_JOB(request_does_not_leave_after_a_change),
       WITH_JOB(nothing_is_sent_before_the_journal_is_written),
       WITH_JOB(absence_of_cupsd_need_not_be_durable),
