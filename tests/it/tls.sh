@@ -3,22 +3,7 @@
 # tls.sh - a service whose certificate comes from a private authority: trusted
 # if configured, otherwise never contacted.
 . "$(dirname "$0")/lib.sh"
-
-authority() # NAME
-{
-  openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj "/CN=$1" \
-    -keyout "$dir/$1.key" -out "$dir/$1.pem" 2> "$dir/openssl.err"
-  chmod 644 "$dir/$1.pem"
-}
-
-certificate() # AUTHORITY FILE NAMES: signed, for these alternative names
-{
-  openssl req -newkey rsa:2048 -nodes -subj /CN=service -keyout "$2.key" \
-    -out "$2.csr" 2> "$dir/openssl.err"
-  openssl x509 -req -in "$2.csr" -CA "$dir/$1.pem" -CAkey "$dir/$1.key" \
-    -CAcreateserial -days 2 -extfile <(echo "subjectAltName=$3") \
-    -out "$2.pem" 2> "$dir/openssl.err"
-}
+. "$it/certificates.sh"
 
 waits() # TEXT PATTERN: the print job waits, no server is contacted
 {
@@ -93,31 +78,10 @@ has 'hello names the storage' "$(dx hello 2>&1)" \
   "^ok +storage +$storage, certificate trusted"
 : > "$SIM_LOG"
 
-# Relays connections to PORT, each after 300 ms, and prints its own port.
-relay() # PORT
-{
-  exec perl -MIO::Socket::INET -MIO::Select -e '
-    my $to = shift;
-    my $in = IO::Socket::INET->new(Listen => 9, LocalAddr => "127.0.0.1");
-    $| = 1;
-    alarm 600; # if the test is interrupted
-    $SIG{CHLD} = "IGNORE";
-    print $in->sockport, "\n";
-    while (my $a = $in->accept) {
-      next if fork;
-      select undef, undef, undef, 0.3;
-      my $b = IO::Socket::INET->new(PeerAddr => "127.0.0.1:$to") or exit;
-      my $select = IO::Select->new($a, $b);
-      while (1) {
-        for my $from ($select->can_read) {
-          sysread $from, my $bytes, 65536 or exit;
-          syswrite $from == $a ? $b : $a, $bytes;
-        }
-      }
-    }' "$1"
-}
-
-relay "${SIM_API##*:}" > "$dir/relay.port" &
+# Each connection takes 300 ms.
+relay 'select undef, undef, undef, 0.3;
+  IO::Socket::INET->new(PeerAddr => "127.0.0.1:$ARGV[0]")' "${SIM_API##*:}" \
+  > "$dir/relay.port" &
 relay_pid=$!
 until_true test -s "$dir/relay.port"
 BASE_URL=https://127.0.0.1:$(cat "$dir/relay.port") write_config \

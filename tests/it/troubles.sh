@@ -5,6 +5,7 @@
 # it is written, and then the chart is extracted. The other scripts here test
 # what happens in each trouble; this one only whether the messages lead out of it.
 . "$(dirname "$0")/lib.sh"
+. "$it/certificates.sh"
 
 # --- what is read, and done ---------------------------------------------------
 
@@ -69,55 +70,24 @@ convert() # NAME FILE PATTERN: with the command in what hello says
   carry_out "${told[$1]}" "$3" "$2" "$2.new" && set_line "$1" TokenKeyFile "$2.new"
 }
 
-authority() # NAME
-{
-  openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj "/CN=$1" \
-    -keyout "$dir/$1.key" -out "$dir/$1.pem" 2> "$dir/openssl.err"
-  chmod 644 "$dir/$1.pem"
-}
 authority ours
 authority theirs
-openssl req -newkey rsa:2048 -nodes -subj /CN=service -keyout "$dir/server.key" \
-  -out "$dir/server.csr" 2> "$dir/openssl.err"
-openssl x509 -req -in "$dir/server.csr" -CA "$dir/ours.pem" \
-  -CAkey "$dir/ours.key" -CAcreateserial -days 2 \
-  -extfile <(echo subjectAltName=IP:127.0.0.1) -out "$dir/server.pem" \
-  2> "$dir/openssl.err"
+certificate ours "$dir/server" IP:127.0.0.1
 
-# A proxy that requires a password, and prints its port.
-proxy()
-{
-  exec perl -MIO::Socket::INET -MIO::Select -e '
-    my $in = IO::Socket::INET->new(Listen => 9, LocalAddr => "127.0.0.1");
-    $| = 1;
-    alarm 600; # if the test is interrupted
-    $SIG{CHLD} = "IGNORE";
-    print $in->sockport, "\n";
-    while (my $a = $in->accept) {
-      next if fork;
-      my ($request, $byte) = ("");
-      while ($request !~ /Proxy-Authorization: Basic YW5uOnNlY3JldA==\r/i) {
-        syswrite $a, "HTTP/1.1 407 No\r\nContent-Length: 0\r\n" .
-          "Proxy-Authenticate: Basic realm=\"x\"\r\n\r\n" if $request;
-        $request = "";
-        while ($request !~ /\r\n\r\n$/) {
-          sysread $a, $byte, 1 or exit;
-          $request .= $byte;
-        }
-      }
-      syswrite $a, "HTTP/1.1 200 OK\r\n\r\n";
-      my ($to) = $request =~ /^CONNECT (\S+)/;
-      my $b = IO::Socket::INET->new(PeerAddr => $to) or exit;
-      my $select = IO::Select->new($a, $b);
-      while (1) {
-        for my $from ($select->can_read) {
-          sysread $from, my $bytes, 65536 or exit;
-          syswrite $from == $a ? $b : $a, $bytes;
-        }
-      }
-    }'
-}
-proxy > "$dir/proxy.port" &
+# A proxy that requires a password.
+relay 'my ($request, $byte) = ("");
+  while ($request !~ /Proxy-Authorization: Basic YW5uOnNlY3JldA==\r/i) {
+    syswrite $a, "HTTP/1.1 407 No\r\nContent-Length: 0\r\n" .
+      "Proxy-Authenticate: Basic realm=\"x\"\r\n\r\n" if $request;
+    $request = "";
+    while ($request !~ /\r\n\r\n$/) {
+      sysread $a, $byte, 1 or exit;
+      $request .= $byte;
+    }
+  }
+  syswrite $a, "HTTP/1.1 200 OK\r\n\r\n";
+  my ($to) = $request =~ /^CONNECT (\S+)/;
+  IO::Socket::INET->new(PeerAddr => $to)' > "$dir/proxy.port" &
 proxy_pid=$!
 trap 'finish end_process $proxy_pid' EXIT
 until_true test -s "$dir/proxy.port"
