@@ -475,9 +475,8 @@ static bool image_clean(struct stored *s, const unsigned char *bytes,
     s->codec->clean(bytes, len, &s->clean);
     return true;
   }
-  if (s->count == 0 && image_is_clean(s, bytes, len))
-    return true;
-  if (!qpdf_rewrite_stream(pdf, s->stream, s->stages, s->count,
+  if ((s->count > 0 || !image_is_clean(s, bytes, len)) &&
+      !qpdf_rewrite_stream(pdf, s->stream, s->stages, s->count,
                            s->codec->clean))
     return false;
   dict = qpdf_oh_get_dict(pdf, s->stream);
