@@ -68,15 +68,9 @@ static void job_print_submission(const struct cli *cli,
                                    : 0);
 }
 
-/* While CUPS holds the print job, or its backend runs, it is released or ended
- * there: `docextract cancel` and `docextract retry` would leave it behind. */
-static bool is_in_cups(const struct dx_job *job)
-{
-  return job->cups_id != NULL && job->print.final == DX_FINAL_NONE &&
-         job->print.backend != DX_BACKEND_LEFT;
-}
-
-/* What works in this situation, for whoever may change the job. */
+/* What works in this situation, for whoever may change the job. `docextract
+ * cancel` and `docextract retry` would leave a print job behind that CUPS has.
+ */
 static void job_print_action(const struct dx_job *job)
 {
   enum dx_class problem = dx_class_of(dx_job_problem(job)->code);
@@ -86,7 +80,7 @@ static void job_print_action(const struct dx_job *job)
 
   cli_cups_name(job, print_job);
   (void)snprintf(retry, sizeof(retry), "docextract retry %.8s", job->key);
-  if (is_in_cups(job))
+  if (dx_job_is_in_cups(job))
     (void)snprintf(cancel, sizeof(cancel), "cancel %s", print_job);
   else
     (void)snprintf(cancel, sizeof(cancel), "docextract cancel %.8s", job->key);
@@ -97,14 +91,14 @@ static void job_print_action(const struct dx_job *job)
                    "decide: to send it: %s; to cancel it: docextract cancel "
                    "%.8s",
                    retry, job->key);
-  else if (dx_job_count(job, DX_ST_FAILED) > 0 && is_in_cups(job))
+  else if (dx_job_count(job, DX_ST_FAILED) > 0 && dx_job_is_in_cups(job))
     (void)snprintf(text, sizeof(text),
                    "fix the cause, then send it again: lp -i %s -H resume",
                    print_job);
   else if (dx_job_count(job, DX_ST_FAILED) > 0)
     (void)snprintf(text, sizeof(text), "fix the cause, then send it again: %s",
                    retry);
-  else if (dx_job_count(job, DX_ST_REFUSED) > 0 && is_in_cups(job))
+  else if (dx_job_count(job, DX_ST_REFUSED) > 0 && dx_job_is_in_cups(job))
     (void)snprintf(text, sizeof(text),
                    "correct the refused document, print it again, then: %s; or "
                    "change the configuration, then: lp -i %s -H resume",

@@ -131,12 +131,9 @@ static void print_job_of(const struct dx_job *job, char name[64])
 /* CUPS may hold the print job because a document has failed. */
 static void warn_of_print_job(struct client *client, const struct dx_job *job)
 {
-  const struct dx_print *print = &job->print;
   char name[64];
 
-  if (job->cups_id == NULL || print->final != DX_FINAL_NONE ||
-      dx_job_is_undecided(job) || print->backend == DX_BACKEND_NONE ||
-      print->backend == DX_BACKEND_LEFT)
+  if (!dx_job_is_in_cups(job) || dx_job_is_undecided(job))
     return;
   print_job_of(job, name);
   control_send(client,

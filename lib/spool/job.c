@@ -906,6 +906,14 @@ bool dx_job_is_unseen_failure(const struct dx_job *job)
          dx_job_is_final(job) && !dx_job_is_finished(job);
 }
 
+bool dx_job_is_in_cups(const struct dx_job *job)
+{
+  const struct dx_print *print = &job->print;
+
+  return job->cups_id != NULL && print->final == DX_FINAL_NONE &&
+         print->backend != DX_BACKEND_NONE && print->backend != DX_BACKEND_LEFT;
+}
+
 bool dx_job_is_undecided(const struct dx_job *job)
 {
   return is_undecided_copy(job) ||

@@ -415,6 +415,10 @@ bool dx_job_is_unseen_failure(const struct dx_job *job);
  * of its print job, or of a copy that has something left to send. */
 bool dx_job_is_undecided(const struct dx_job *job);
 
+/* True if CUPS may still hold the print job of the job, or run it, so that its
+ * own commands release or end it. */
+bool dx_job_is_in_cups(const struct dx_job *job);
+
 /* The status to show to users: the word of its state, or DX_STATUS_UNDECIDED.
  */
 #define DX_STATUS_UNDECIDED "undecided"
