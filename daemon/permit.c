@@ -11,32 +11,29 @@
 
 /* ---- facts ---- */
 
-/* The backend that attends; BROKEN if it should and is not connected. */
-static enum dx_backend backend_of(const struct managed *managed)
+/* As in the journal, but BROKEN if the backend should attend and is not
+ * connected. */
+static struct dx_print print_of(const struct managed *managed)
 {
-  enum dx_backend backend = managed->job->print.backend;
+  struct dx_print print = managed->job->print;
 
-  return backend == DX_BACKEND_ATTENDS && managed->attendant == NULL
-             ? DX_BACKEND_BROKEN
-             : backend;
+  if (print.backend == DX_BACKEND_ATTENDS && managed->attendant == NULL)
+    print.backend = DX_BACKEND_BROKEN;
+  return print;
 }
 
 static struct dx_permission_facts permit_facts(const struct managed *managed,
                                                enum dx_answer answer)
 {
-  const struct dx_print *print = &managed->job->print;
-  struct dx_permission_facts facts = {
-      .print = *print,
+  return (struct dx_permission_facts){
+      .print = print_of(managed),
       .stopping = managed->attendant != NULL && managed->attendant->is_stopping,
       .answer = answer,
       /* A backend disconnects when its cupsd ends, and knows it better: in a
        * container, the unit of docextractd sees another boot id. */
-      .cupsd_gone =
-          managed->attendant == NULL && dx_cupsd_is_gone(print->cupsd),
+      .cupsd_gone = managed->attendant == NULL &&
+                    dx_cupsd_is_gone(managed->job->print.cupsd),
       .now_ms = dx_wall_ms()};
-
-  facts.print.backend = backend_of(managed);
-  return facts;
 }
 
 /* ---- what was learned ---- */
@@ -76,19 +73,19 @@ static void learn(struct dx_job *job, enum dx_answer answer, bool gone,
     job->dirty = true;
 }
 
-static enum dx_permission decide(struct managed *managed, enum dx_answer answer)
+static enum dx_permission decide(struct managed *managed,
+                                 struct dx_permission_facts facts)
 {
   struct dx_job *job = managed->job;
-  struct dx_permission_facts facts = permit_facts(managed, answer);
   enum dx_permission permission;
 
-  learn(job, answer, facts.cupsd_gone, facts.now_ms);
-  facts = permit_facts(managed, answer);
+  learn(job, facts.answer, facts.cupsd_gone, facts.now_ms);
+  facts.print = print_of(managed);
   permission = dx_permission(&facts);
   managed->waits = permission == DX_MAY_WAIT || permission == DX_MAY_ASK;
   set_undecided(managed, permission == DX_MAY_ASK);
   dx_job_log(DX_LOG_DEBUG, job, "cupsd: %s, backend: %s: %s",
-             dx_answer_word(answer), dx_backend_word(facts.print.backend),
+             dx_answer_word(facts.answer), dx_backend_word(facts.print.backend),
              dx_permission_word(permission));
   return permission;
 }
@@ -135,13 +132,13 @@ static enum dx_permission permit_now(struct manager *manager,
 {
   struct dx_job *job = managed->job;
   enum dx_permission permission;
-  enum dx_answer answer = DX_ANSWER_NOT_ASKED;
-  struct dx_permission_facts facts = permit_facts(managed, answer);
+  struct dx_permission_facts facts;
 
   if (job->is_copy) /* neither a backend nor cupsd knows what was sent */
     return DX_MAY_ASK;
   if (job->print.backend == DX_BACKEND_NONE)
     return DX_MAY_SEND;
+  facts = permit_facts(managed, DX_ANSWER_NOT_ASKED);
   if (dx_permission_needs_answer(&facts)) {
     if (managed->asked_ms == 0 && managed->waits &&
         (is_watched(managed) || dx_monotonic_ms() < managed->watch_ms))
@@ -150,11 +147,11 @@ static enum dx_permission permit_now(struct manager *manager,
       managed->asked_ms = dx_monotonic_ms();
     listed_as_watched(managed);
     if (!cupsd_answer(&manager->cupsd, job, &managed->question,
-                      managed->asked_ms, &answer))
+                      managed->asked_ms, &facts.answer))
       return DX_MAY_WAIT;
   }
   managed->asked_ms = 0;
-  permission = decide(managed, answer);
+  permission = decide(managed, facts);
   if (managed->waits)
     ask_later(managed);
   if (cancels(permission) && use_other(managed))
@@ -173,13 +170,16 @@ enum dx_permission permit_ask(struct manager *manager, struct managed *managed)
 
 bool permit_still(const struct managed *managed)
 {
-  return managed->may_send && (backend_of(managed) != DX_BACKEND_ATTENDS ||
-                               !control_has_unread(managed->attendant));
+  return managed->may_send &&
+         (managed->attendant == NULL ||
+          managed->job->print.backend != DX_BACKEND_ATTENDS ||
+          !control_has_unread(managed->attendant));
 }
 
 void permit_learn(struct managed *managed, enum dx_answer answer)
 {
-  enum dx_permission permission = decide(managed, answer);
+  enum dx_permission permission =
+      decide(managed, permit_facts(managed, answer));
 
   if (permission != DX_MAY_SEND)
     managed->may_send = false;

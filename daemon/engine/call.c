@@ -401,6 +401,19 @@ static void call_log(void *ctx, const char *line)
   dx_submission_log(DX_LOG_DEBUG, call->sub, "%s", line);
 }
 
+/* The connection is up. A PUT has no slot; a GET needs no permission. */
+static bool call_ready(void *arg)
+{
+  struct call *call = arg;
+  const struct dx_observer *observer = &call->engine->observer;
+
+  if (call->kind != CALLS_GET &&
+      !observer->may_still_send(observer->ctx, call->sub->job))
+    return false;
+  return call->kind == CALLS_NONE ||
+         engine_leave_in_slot(&call->slot, call->sub);
+}
+
 struct call *engine_begin_call(struct dx_engine *engine,
                                struct dx_submission *sub, enum calls kind,
                                enum dx_code (*done)(struct call *call))
@@ -417,6 +430,7 @@ struct call *engine_begin_call(struct dx_engine *engine,
                             .api = {.http = engine->http,
                                     .service = svc->service,
                                     .log = call_log,
+                                    .ready = call_ready,
                                     .done = call_done,
                                     .ctx = &run->call,
                                     .call = &run->call.http},
@@ -442,14 +456,6 @@ void engine_send_put(struct call *call,
   call_end(call);
 }
 
-static bool call_ready(void *arg)
-{
-  struct call *call = arg;
-
-  return (call->kind != CALLS_CREATE || engine_may_still_send(call)) &&
-         engine_leave_in_slot(&call->slot, call->sub);
-}
-
 void engine_send(struct call *call,
                  enum dx_code (*start)(struct call *, struct dx_err *))
 {
@@ -466,7 +472,6 @@ void engine_send(struct call *call,
                    dx_monotonic_ms());
   dx_breaker_begin(&svc->rejected[call->kind], run_of(call->sub)->id,
                    dx_monotonic_ms());
-  call->api.ready = call_ready;
   if (dx_token_get(&svc->token, off_ms, &call->api.token, &err) == DX_OK) {
     engine_send_put(call, start);
     return;

@@ -81,13 +81,6 @@ bool engine_may_send(struct dx_engine *engine, struct dx_submission *sub)
   }
 }
 
-bool engine_may_still_send(const struct call *call)
-{
-  const struct dx_observer *observer = &call->engine->observer;
-
-  return observer->may_still_send(observer->ctx, call->sub->job);
-}
-
 void engine_apply(struct dx_submission *sub, enum dx_event event)
 {
   struct dx_err err;

@@ -423,8 +423,6 @@ struct service_state *engine_service_of(struct dx_engine *engine,
 const char *engine_key_id(const char *key_id);
 /* Asks the observer for permission for the next step. */
 bool engine_may_send(struct dx_engine *engine, struct dx_submission *sub);
-/* The same when its request leaves. */
-bool engine_may_still_send(const struct call *call);
 /* Applies an event. If the state table does not permit it, the job is
  * halted. */
 void engine_apply(struct dx_submission *sub, enum dx_event event);

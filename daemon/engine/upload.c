@@ -188,11 +188,6 @@ static enum dx_code upload_start(struct call *call, struct dx_err *err)
                     upload_progress, err);
 }
 
-static bool upload_ready(void *call)
-{
-  return engine_may_still_send(call);
-}
-
 void engine_put_file(struct dx_engine *engine, struct dx_submission *sub)
 {
   struct dx_file *file = upload_next_file(sub);
@@ -210,6 +205,5 @@ void engine_put_file(struct dx_engine *engine, struct dx_submission *sub)
     return;
   call = engine_begin_call(engine, sub, CALLS_NONE, upload_done);
   call->item = (size_t)(file - sub->files);
-  call->api.ready = upload_ready;
   engine_send_put(call, upload_start);
 }

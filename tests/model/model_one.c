@@ -471,7 +471,12 @@ static void attending(struct state s, int i)
   struct state next = s;
 
   if (s.receipt.exists && s.receipt.run == i)
-    return; /* not picked up yet */
+    return;            /* not picked up yet */
+  if (!s.b[i].child) { /* it notices that its cupsd has ended */
+    backend_gone(&next, i, OVER);
+    walk_reach(&next);
+    next = s;
+  }
   if (s.b[i].term == SIGNALED && !s.b[i].cut && is_last_run(&s, i)) {
     next.b[i].term = STOPPING; /* first of all */
     walk_reach(&next);
@@ -659,10 +664,12 @@ static void pick_up(struct state s)
   }
 }
 
-/* Its backend has got SIGTERM, and hangs or has not said so yet. */
+/* Its backend has got SIGTERM, or its cupsd has ended, and it hangs or has not
+ * said so yet. */
 static bool is_unheard(const struct state *s, enum dx_backend column)
 {
-  return column == DX_BACKEND_ATTENDS && s->b[s->seen.run].term == SIGNALED;
+  return column == DX_BACKEND_ATTENDS &&
+         (s->b[s->seen.run].term == SIGNALED || s->seen.gone);
 }
 
 /* The cases in which the state cannot be known, as listed in doc/policy.md. */
@@ -689,10 +696,6 @@ static bool cannot_know(const struct state *s, enum dx_backend column)
     return says_nothing;
   case DX_BACKEND_ENDED:
     return false;
-  case DX_BACKEND_ATTENDS:
-    if (s->seen.gone && says_nothing) /* a later cupsd was told */
-      return true;
-    /* fallthrough */
   default: /* purged between a crash of cupsd and the first question */
     return s->job == ABSENT && s->seen.gone && !s->seen.later;
   }
@@ -765,7 +768,7 @@ static void ask(struct state s)
   enum dx_backend column = column_of(&s);
   enum dx_answer answer = DX_ANSWER_NOT_ASKED;
   struct dx_permission_facts facts = {
-      .cupsd_gone = s.seen.gone,
+      .cupsd_gone = s.seen.gone && column != DX_BACKEND_ATTENDS,
       .now_ms = 1,
       .stopping =
           column == DX_BACKEND_ATTENDS && s.b[s.seen.run].term == STOPPING,
