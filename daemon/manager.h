@@ -43,7 +43,8 @@ struct managed {
   struct client *attendant; /* NULL: none attends */
   bool is_new;              /* this run sends something */
   /* permit.c; times are monotonic, 0: none */
-  bool may_send;            /* permitted, and nothing has changed since */
+  bool may_send;            /* permitted, and nothing has been learned since
+                               that forbids it */
   struct question question; /* to cupsd */
   int64_t asked_ms;         /* answers of cupsd must be at least this new */
   bool waits;               /* the last answer permits nothing */

@@ -83,6 +83,7 @@ static enum dx_permission decide(struct managed *managed,
   facts.print = print_of(managed);
   permission = dx_permission(&facts);
   managed->waits = permission == DX_MAY_WAIT || permission == DX_MAY_ASK;
+  managed->may_send = managed->may_send && permission == DX_MAY_SEND;
   set_undecided(managed, permission == DX_MAY_ASK);
   dx_job_log(DX_LOG_DEBUG, job, "cupsd: %s, backend: %s: %s",
              dx_answer_word(facts.answer), dx_backend_word(facts.print.backend),
@@ -164,7 +165,8 @@ enum dx_permission permit_ask(struct manager *manager, struct managed *managed)
 {
   enum dx_permission permission = permit_now(manager, managed);
 
-  managed->may_send = permission == DX_MAY_SEND;
+  /* A question about one document withdraws no permission of another one. */
+  managed->may_send = managed->may_send || permission == DX_MAY_SEND;
   return permission;
 }
 
@@ -181,8 +183,6 @@ void permit_learn(struct managed *managed, enum dx_answer answer)
   enum dx_permission permission =
       decide(managed, permit_facts(managed, answer));
 
-  if (permission != DX_MAY_SEND)
-    managed->may_send = false;
   if (cancels(permission) && !use_other(managed)) {
     dx_job_log(DX_LOG_INFO, managed->job, "canceled with its print job");
     if (permission == DX_MAY_CANCEL)

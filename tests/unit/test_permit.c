@@ -214,6 +214,23 @@ static void request_does_not_leave_after_a_change(void **state)
   assert_false(permit_still(&managed));
 }
 
+/* Otherwise, two documents of a job withdraw the permissions of each other. */
+static void permission_lasts_while_another_document_asks(void **state)
+{
+  (void)state;
+  job->print.backend = DX_BACKEND_BROKEN;
+  job->print.final = DX_FINAL_OVER;
+  answer(DX_ANSWER_OVER);
+  expect(DX_MAY_SEND);
+  now_ms++;
+  expect(DX_MAY_WAIT); /* for an answer of its own */
+  assert_true(permit_still(&managed));
+  now_ms += DX_ASK_CUPSD_MS;
+  answer(DX_ANSWER_CANCELED);
+  expect(DX_MAY_CANCEL);
+  assert_false(permit_still(&managed));
+}
+
 static void nothing_is_sent_before_the_journal_is_written(void **state)
 {
   (void)state;
@@ -501,6 +518,7 @@ int main(void)
       WITH_JOB(cupsd_is_asked_until_a_backend_has_connected),
       WITH_JOB(attendant_knows_better_whether_its_cupsd_is_gone),
       WITH_JOB(request_does_not_leave_after_a_change),
+      WITH_JOB(permission_lasts_while_another_document_asks),
       WITH_JOB(nothing_is_sent_before_the_journal_is_written),
       WITH_JOB(absence_of_cupsd_need_not_be_durable),
       WITH_JOB(answers_from_before_a_new_attendant_do_not_count),
