@@ -230,3 +230,24 @@ stop_cupsd TERM
 start_cupsd
 faults '#'
 exactly_once "$t"
+
+# --- the backend is killed -------------------------------------------------
+
+# Each step needs an answer of cupsd, and those of several documents are due at
+# the same moment.
+t='the backend is killed while documents are sent'
+clear_results
+faults 'put 1 hang' 'create 2 hang'
+print_three
+until_true calls_are create 2 || not_ok "$t: the second document is registered"
+until_true calls_are put 1 || not_ok "$t: the first one is uploaded"
+stop_daemon KILL
+kill -KILL "$(backends)"
+until_true job_is "$job" completed
+kill -STOP "$CUPSD_PID"
+faults '#'
+start_daemon
+until_true grep -q 'cupsd: none, backend: broken: wait' "$dir/daemon.new"
+kill -CONT "$CUPSD_PID"
+until_true extracted 3
+is "$t: all of them arrive" "$(patients)" "$abc"
