@@ -29,6 +29,7 @@
 
 #define DX_CONTENT_BYTES 1073741824LL /* unpacked, on all pages, plus */
 #define DX_CONTENT_FACTOR 256         /* times the size of the PDF */
+#define DX_IMAGE_BYTES 268435456LL    /* of images, for each page in addition */
 
 #define DEPTH_MAX 1000 /* levels of a page tree */
 
@@ -374,6 +375,7 @@ static enum dx_reason pdf_check_contents(struct pdf_work *w)
 
   w->drawn.check.left =
       DX_CONTENT_BYTES + DX_CONTENT_FACTOR * (long long)w->len;
+  w->drawn.check.image_left = w->drawn.check.left + DX_IMAGE_BYTES * w->count;
   for (i = 0; i < w->count && reason == DX_REASON_NONE; i++) {
     reason = stream_whole(&w->drawn.check, w->pages[i].id, 0, STREAM_CONTENTS);
     if (reason != DX_REASON_NONE)
@@ -401,7 +403,7 @@ static enum dx_reason pdf_check_drawn(struct pdf_work *w)
  * unpacked once more. False if there are none. */
 static bool pdf_drop_unused(struct pdf_work *w)
 {
-  long long left = w->drawn.check.left;
+  long long left = w->drawn.check.left, images = w->drawn.check.image_left;
   bool dropped = false;
   int i;
 
@@ -409,8 +411,9 @@ static bool pdf_drop_unused(struct pdf_work *w)
     if (qpdf_drop_unused(w->pdf, w->pages[i].id))
       dropped = true;
   drawn_release(&w->drawn);
-  w->drawn =
-      (struct drawn){.pdf = w->pdf, .check = {.pdf = w->pdf, .left = left}};
+  w->drawn = (struct drawn){
+      .pdf = w->pdf,
+      .check = {.pdf = w->pdf, .left = left, .image_left = images}};
   return dropped;
 }
 

@@ -62,10 +62,10 @@ static enum dx_reason stream_damaged(struct stream_check *c, const char *why)
   return DX_REASON_DAMAGED;
 }
 
-static bool stream_spend(struct stream_check *c, long long bytes)
+static bool image_spend(struct stream_check *c, long long bytes)
 {
-  c->left -= bytes < c->left ? bytes : c->left + 1;
-  return c->left >= 0;
+  c->image_left -= bytes < c->image_left ? bytes : c->image_left + 1;
+  return c->image_left >= 0;
 }
 
 /* ---- dictionaries ---- */
@@ -167,7 +167,7 @@ static enum dx_reason image_check_jpeg(const struct stored *s,
 
   if (reason != DX_REASON_NONE)
     return reason;
-  if (!stream_spend(s->c, pixels * info.components))
+  if (!image_spend(s->c, pixels * info.components))
     return DX_REASON_TOO_COMPLEX;
   if (pixels < s->width * s->height)
     return stream_damaged(s->c, "an image is smaller than it should be");
@@ -233,7 +233,7 @@ static enum dx_reason image_check_ccitt(const struct stored *s,
 
   if (columns < 1 || rows > INT_MAX)
     return stream_damaged(s->c, "an image has no size");
-  if (!stream_spend(s->c, size))
+  if (!image_spend(s->c, size))
     return DX_REASON_TOO_COMPLEX;
   return ccitt_check(bytes, len, &ccitt, &bad, &s->c->why);
 }
@@ -410,7 +410,7 @@ static bool sums_add(void *ctx, int id, int generation)
  */
 static bool stream_has_no_sums(struct stream_check *c)
 {
-  struct sums sums = {.c = c, .left = c->left, .all_end = true};
+  struct sums sums = {.c = c, .left = c->image_left, .all_end = true};
   const char *why = c->why;
   int wrong;
 
@@ -492,7 +492,7 @@ static enum dx_reason image_check(struct stored *s, const unsigned char *bytes,
 {
   bool is_inline = s->stream == 0;
   struct unpacked u = {
-      .most = SIZE_MAX, .left = &s->c->left, .len = len, .used = len};
+      .most = SIZE_MAX, .left = &s->c->image_left, .len = len, .used = len};
   bool is_jpx = s->codec != NULL && s->codec->decode == image_check_jpx;
   long long unknown = is_jpx ? 0 : -1;
   enum dx_reason reason = DX_REASON_NONE;
@@ -508,8 +508,8 @@ static enum dx_reason image_check(struct stored *s, const unsigned char *bytes,
     /* Most images match this; the end is checked only for others. */
     if (!is_inline && s->count == 1 && s->stages[0].filter == UNPACK_FLATE &&
         unpack_is_flate_of(bytes, len, need))
-      return stream_spend(s->c, (long long)need) ? DX_REASON_NONE
-                                                 : DX_REASON_TOO_COMPLEX;
+      return image_spend(s->c, (long long)need) ? DX_REASON_NONE
+                                                : DX_REASON_TOO_COMPLEX;
   }
   if (s->count > 0 && len > 0) {
     /* The line end before EI must not complete truncated data. */

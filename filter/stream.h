@@ -33,7 +33,8 @@ enum stream_kind {
 
 struct stream_check {
   qpdf_data pdf;
-  long long left;  /* bytes that may still be unpacked, in all streams */
+  /* Bytes that may still be unpacked, of images and of all other streams. */
+  long long image_left, left;
   const char *why; /* of the last DAMAGED: completes "page 3 is damaged: ..." */
   bool in_image;   /* it is about an image */
   /* private: */
@@ -46,7 +47,7 @@ struct stream_check {
 /*
  * Checks a stream, or the /Contents of a page, which must contain its inherited
  * resources. Masks of an image are streams of their own. NONE; DAMAGED;
- * UNKNOWN: an unknown filter; TOO_COMPLEX: `left` is used up, or an image has
+ * UNKNOWN: an unknown filter; TOO_COMPLEX: a limit is reached, or an image has
  * much more data than its size needs; TROUBLE: out of memory.
  *
  * JPEG and JPEG 2000 are replaced by copies without metadata, also if they are

@@ -58,7 +58,8 @@ static void open_pdf(void)
       "3 0 obj\n<</Type/Catalog/Pages 2 0 R>>\nendobj\n"
       "8 0 obj\n<</N 3/Length 0>>\nstream\n\nendstream\nendobj\n"
       "trailer\n<</Root 3 0 R/Size 10>>\n%%EOF\n");
-  c = (struct stream_check){.pdf = qpdf_init(), .left = LEFT};
+  c = (struct stream_check){
+      .pdf = qpdf_init(), .left = LEFT, .image_left = LEFT};
   qpdf_silence_errors(c.pdf);
   qpdf_set_suppress_warnings(c.pdf, QPDF_TRUE);
   assert_int_equal(
@@ -431,14 +432,15 @@ static void total_size_is_limited(void **state)
   assert_int_equal(judge(STREAM_DATA), DX_REASON_TOO_COMPLEX);
   assert_int_equal(judge(STREAM_DATA), DX_REASON_TOO_COMPLEX);
   close_pdf();
-  /* Of a JPEG, its samples. */
+  /* That of images is another one; of a JPEG, its samples count. */
   n = make_jpeg(&jpeg, "x");
   begin();
   put_stream(4, "/Width 16/Height 16/Filter/DCTDecode", jpeg, n);
   open_pdf();
-  c.left = 16 * 16 * 3 + 1;
+  c.image_left = 16 * 16 * 3 + 1;
+  c.left = 0;
   assert_int_equal(judge(STREAM_IMAGE), DX_REASON_NONE);
-  assert_int_equal(c.left, 1);
+  assert_int_equal(c.image_left, 1);
   assert_int_equal(judge(STREAM_IMAGE), DX_REASON_TOO_COMPLEX);
   close_pdf();
   free(jpeg);
