@@ -166,6 +166,11 @@ enum dx_code cli_open_spool(struct cli *cli, struct dx_err *err) DX_MUST_USE;
  * s. */
 size_t cli_check_queues(const struct dx_config *config, FILE *to);
 
+/* Warns on stderr if --queue or --service names none, and which one is probably
+ * meant: call it if no job was selected. A queue that was deleted may still
+ * have jobs. Nothing if cupsd does not answer. Blocking: at most 5 s. */
+void cli_check_selection(const struct cli *cli);
+
 /* ---- spool.c ---- */
 
 /*

@@ -1,16 +1,19 @@
 /*
  * config.c - `docextract config`: checks the configuration, and prints every
  * value in effect, with its origin. It contains no secrets, only paths to them.
- * Also warns about queues of CUPS for which there is no section.
+ * Also warns about queues of CUPS for which there is no section, and about
+ * queues and sections that do not exist.
  */
 #include "cli/cli.h"
 
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 #include "lib/base/fs.h"
+#include "lib/base/nearest.h"
 #include "lib/control/connect.h"
 #include "lib/print/print_job.h"
 
@@ -75,6 +78,58 @@ size_t cli_check_queues(const struct dx_config *config, FILE *to)
   (void)dx_queues_ask(ASK_MS, config_check_queue, &queues);
   return queues.warnings;
 }
+
+/* ---- names that were typed ---- */
+
+struct typed {
+  struct dx_nearest nearest;
+  char name[DX_QUEUE_BYTES]; /* of the nearest one */
+  bool is_known;
+};
+
+static void config_compare_queue(void *ctx, const struct dx_queue *queue)
+{
+  struct typed *typed = ctx;
+  char section[DX_SECTION_BYTES];
+
+  if (!dx_section_of_uri(queue->uri, section))
+    return;
+  if (strcasecmp(typed->nearest.word, queue->name) == 0)
+    typed->is_known = true;
+  dx_nearest_try(&typed->nearest, queue->name);
+  if (typed->nearest.found != queue->name)
+    return;
+  memcpy(typed->name, queue->name, sizeof(typed->name));
+  typed->nearest.found = typed->name;
+}
+
+static void config_warn_unknown(const char *what,
+                                const struct dx_nearest *nearest)
+{
+  fprintf(stderr, "docextract: unknown %s '%s'", what, nearest->word);
+  if (nearest->found != NULL)
+    fprintf(stderr, "; did you mean '%s'?", nearest->found);
+  fprintf(stderr, "\n");
+}
+
+void cli_check_selection(const struct cli *cli)
+{
+  struct typed queue = {.nearest.word = cli->queue};
+  struct dx_nearest section = {.word = cli->service};
+  size_t i;
+
+  if (cli->queue != NULL &&
+      dx_queues_ask(ASK_MS, config_compare_queue, &queue) && !queue.is_known)
+    config_warn_unknown("queue", &queue.nearest);
+  if (cli->service == NULL || cli->config == NULL ||
+      dx_config_service(cli->config, cli->service) != NULL)
+    return;
+  for (i = 0; i < cli->config->service_count; i++)
+    dx_nearest_try(&section, cli->config->services[i].name);
+  config_warn_unknown("service", &section);
+}
+
+/* ---- the verb ---- */
 
 enum dx_code verb_config(struct cli *cli, struct dx_err *err)
 {

@@ -503,6 +503,8 @@ static enum dx_code jobs_print(struct watch *w, struct dx_err *err)
   }
   (void)fflush(stdout);
   if (!w->again) {
+    if (w->now.count == 0)
+      cli_check_selection(cli);
     jobs_print_left_out(&w->now);
     jobs_print_waiting(w->now.cli);
   }

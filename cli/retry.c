@@ -151,6 +151,8 @@ static enum dx_code retry_all(struct cli *cli, struct dx_err *err)
   cli_stop_catch();
   code = cli_each_job(cli, retry_visit, &all, err);
   done = all.count - all.failed;
+  if (code == DX_OK && all.count == 0)
+    cli_check_selection(cli);
   printf("%s %zu job%s%s\n", cancels ? "Canceled" : "Retrying", done,
          done == 1 ? "" : "s",
          cancels || done == 0 ? "" : "; check with: docextract jobs");

@@ -47,6 +47,15 @@ second=$(chart)
 has "$t: several" "$(said)" "^2 print jobs in queue 'chart' are not in the spool"
 hasnt "$t: not with another queue" "$(dx jobs --queue other 2>&1)" \
   'not in the spool'
+is "$t: a queue that is mistyped is named" \
+  "$(dx jobs --queue cahrt 2>&1 > "$dir/table")" \
+  "docextract: unknown queue 'cahrt'; did you mean 'chart'?"
+is "$t: one of others is not ours" \
+  "$(dx jobs --queue paper 2>&1 > "$dir/table")" \
+  "docextract: unknown queue 'paper'"
+is "$t: and a section" "$(dx retry --all --service ddefault 2>&1)" \
+  "docextract: unknown service 'ddefault'; did you mean 'default'?
+Retrying 0 jobs"
 stop_daemon
 is "$t: also without docextractd" "$(waiting)" 2
 start_daemon
