@@ -5,9 +5,10 @@
 #include <string.h>
 
 #define BOM "\xEF\xBB\xBF"
-#define JWK_SECRET                                                          \
-  "it is a JWK; to convert it, run: jq -rj '.k+\"===\"[(.k|length-1)%4:]' " \
-  "FILE | basenc -d --base64url > NEWFILE"
+#define JWK_SECRET                                                        \
+  "it is a JWK or JWK Set; to convert its first key, run: "               \
+  "jq -rj '(.keys//[.])[0].k|.+\"===\"[(length-1)%4:]' FILE | basenc -d " \
+  "--base64url > NEWFILE"
 #define HAS_BOM "it begins with a byte order mark; save it without one"
 
 static bool key_has(const char *bytes, size_t len, const char *text)
@@ -107,7 +108,8 @@ const char *dx_private_key_misformat(const char *bytes, size_t len)
     if (key_has(bytes, len, "-----BEGIN ") && key_has(bytes, len, rows[i].text))
       return rows[i].wrong;
   if (key_is_jwk(bytes, len))
-    return "it is a JWK; ask for the private key as a PEM file";
+    return "it is a JWK or JWK Set; ask for the private key as a PEM "
+           "file";
   if (key_is_pkcs12(bytes, len))
     return "it is a PKCS #12 file; to convert it, run: openssl pkcs12 -in FILE "
            "-nodes -nocerts -out NEWFILE";

@@ -132,7 +132,8 @@ trouble other-algorithm 'TokenAlgorithm RS256' \
   "does not match RS256: it contains no .*PEM" 'TokenAlgorithm HS256'
 trouble pem-as-secret "TokenKeyFile $dir/rsa.pem" \
   'it is a PEM file; .* or use the shared secret' "TokenKeyFile $dir/key"
-trouble jwk "TokenKeyFile $dir/jwk" 'it is a JWK; to convert it, run: jq' \
+trouble jwk "TokenKeyFile $dir/jwk" \
+  'it is a JWK or JWK Set; to convert its first key, run: jq' \
   "convert jwk $dir/jwk 'jq .*NEWFILE'"
 trouble windows "TokenKeyFile $dir/windows" \
   'its line ends are those of Windows; to convert it, run: tr' \

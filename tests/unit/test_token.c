@@ -709,8 +709,10 @@ static void token_file_must_contain_one_word(void **state)
   } bad[] = {
       {"", "the TokenFile provides no token"},
       {" \n", "the TokenFile provides no token"},
-      {"SECRETa SECRETb", "the TokenFile provides more than one token"},
-      {"SECRETa\nSECRETb\n", "the TokenFile provides more than one token"},
+      {"Bearer SECRETb", "the TokenFile provides more than one word; it must "
+                         "be the token alone, without 'Bearer'"},
+      {"SECRETa\nSECRETb\n", "the TokenFile provides more than one word; it "
+                             "must be the token alone, without 'Bearer'"},
       {"SECRET\x7F", "the TokenFile provides no token"},
       {"SECRET\x01", "the TokenFile provides no token"},
       {"SECRET\xC3\xA4", "the TokenFile provides no token"},
@@ -815,7 +817,8 @@ static void commands_that_fail_are_reported(void **state)
       {"kill -9 $$\n", "'/bin/sh' failed (signal 9)"},
       {"exec /nowhere/x\n", "failed (status 127)"},
       {":\n", "the TokenCommand provides no token"},
-      {"echo SECRET SECRET\n", "provides more than one token"},
+      {"echo SECRET SECRET\n", "provides more than one word; it must be the "
+                               "token alone, without 'Bearer'"},
       {"echo '{}'\n", "provides JSON without a token"},
       {"echo '{\"token\":7}'\n", "provides JSON without a token"},
       {"echo '{\"token\":\"\"}'\n", "provides JSON without a token"},
