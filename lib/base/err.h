@@ -26,7 +26,7 @@
   X(DX_CL_NOT_YET, "not-yet")     /* poll again, by the schedule */            \
   X(DX_CL_TRANSIENT, "transient") /* retry with backoff, without limit */      \
   X(DX_CL_RATE, "rate")           /* pause the calls of this host */           \
-  X(DX_CL_TOKEN, "token")         /* renew the token; three tries */           \
+  X(DX_CL_TOKEN, "token")         /* renew the token */                        \
   X(DX_CL_REFUSED, "refused")     /* final for this document or submission */  \
   X(DX_CL_CONFIG, "config")       /* an administrator must act; tried again */ \
   X(DX_CL_GONE, "gone")         /* the source or its URL is no longer there */ \
