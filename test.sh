@@ -20,7 +20,8 @@ cd "$(dirname "$0")" || exit 1
 . tests/helper/packages.sh
 . tests/helper/tasks.sh
 
-long= nightly=
+long=''
+nightly=''
 case ${1-} in
 '') ;;
 --long) long=1 ;;
@@ -107,7 +108,7 @@ scripts()
 
 # These run with --long only: each uses the processor for long, and what it shows
 # depends on our code more than on the distribution.
-slow='cli/(cli|jobs|status)_test crash/(faults|power|walk) sim/sim_test
+slow='checks/lint cli/(cli|jobs|status)_test crash/(faults|power|walk) sim/sim_test
 hostile/(client|documents|secrets|service|thirty)
 it/(again|auto|consumers|interrupted|log|many|mixed|on_result|orphans|pages)
 it/(patience|reruns|restored|rows|sigterm|silence|stages|tokens|unknown|wanted)'
@@ -124,9 +125,9 @@ beside='build/distcheck hostile/documents filter/whole_test long/documents'
 calm_tasks()
 {
   local name
-  for name in $calm; do script build tests/$name.sh; done
+  for name in $calm; do script build "tests/$name.sh"; done
   for name in $beside; do
-    script build tests/$name.sh | sed 's/ env / nice env /'
+    script build "tests/$name.sh" | sed 's/ env / nice env /'
   done
 }
 

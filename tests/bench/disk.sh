@@ -25,10 +25,10 @@ store_jobs()
     cat "$dir/header" "$dir/a.pdf" |
       "$build/tests/helper/sealed" "$backend" "${a[@]}" 2> "$dir/backend.err" &
   done
-  until [ "$(received)" = $jobs ]; do sleep 0.2; done
+  until [ "$(received)" = "$jobs" ]; do sleep 0.2; done
 }
 
-all_extracted() { [ "$(find "$results" -name '*.job.json' 2> /dev/null | wc -l)" -ge $jobs ]; }
+all_extracted() { [ "$(find "$results" -name '*.job.json' 2> /dev/null | wc -l)" -ge "$jobs" ]; }
 
 calls() { jq -r 'select(.call != "put") | .t' "$dir/sim.log" | sort -n; }
 

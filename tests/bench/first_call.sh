@@ -21,7 +21,7 @@ if [ $# = 1 ]; then
   . "$(dirname "$0")/../it/lib.sh"
   start_all --source-time 0 --case-time 0
   chart_pdf "$dir/a.pdf" Ann Ahrens 1
-  for n in $(seq $runs); do
+  for n in $(seq "$runs"); do
     sync
     before=$(now_ms)
     print -d chart "$dir/a.pdf"

@@ -145,6 +145,7 @@ daemon_is_up_or_gone()
 start_daemon() # [COMMAND BEFORE IT...]
 {
   : > "$dir/daemon.log"
+  # shellcheck disable=SC2086
   "$@" "$build/daemon/docextractd" ${verbose-} -c "$config" \
     > "$dir/daemon.log" 2>&1 &
   daemon_pid=$!

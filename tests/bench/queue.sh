@@ -42,15 +42,15 @@ upload_times()
 print_all() # COMPLETION
 {
   local i begin source job id ended_at=()
-  start_sim --source-time $service_s --case-time 0
+  start_sim --source-time "$service_s" --case-time 0
   start_cupsd
   write_config "Completion $1"
   add_queue chart
   start_daemon
-  for i in $(seq $prints); do chart_pdf "$dir/$i.pdf" Ann "A$i" "$i"; done
+  for i in $(seq "$prints"); do chart_pdf "$dir/$i.pdf" Ann "A$i" "$i"; done
   begin=$(uptime_ms)
-  for i in $(seq $prints); do print -d chart "$dir/$i.pdf"; done
-  until [ ${#ended_at[@]} = $prints ] && [ "$(n_results)" = $prints ]; do
+  for i in $(seq "$prints"); do print -d chart "$dir/$i.pdf"; done
+  until [ ${#ended_at[@]} = "$prints" ] && [ "$(n_results)" = "$prints" ]; do
     note_ended
     sleep 0.05
   done

@@ -25,7 +25,7 @@ emulate() # ARCH
   esac
   install_missing qemu-user-static &&
     { [ -e $dir/register ] || mount -t binfmt_misc none $dir; } &&
-    { [ -e $dir/$name ] || cat "/usr/lib/binfmt.d/$name.conf" > $dir/register; }
+    { [ -e "$dir/$name" ] || cat "/usr/lib/binfmt.d/$name.conf" > "$dir/register"; }
 }
 
 # Only some architectures get the latest security updates, and a library must

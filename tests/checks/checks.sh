@@ -16,8 +16,8 @@ found() # ARGUMENT...
   [ $? -le 1 ] || echo "grep $* failed"
 }
 
-directories='lib backend filter cli daemon notify fhir sim doc tests'
-mapfile -t sources < <(find $directories -name '*.[ch]' | sort)
+directories=(lib backend filter cli daemon notify fhir sim doc tests)
+mapfile -t sources < <(find "${directories[@]}" -name '*.[ch]' | sort)
 
 includes() # LIBRARY PATTERN, FILES THAT MAY: no other file of lib/
 {
@@ -50,7 +50,7 @@ fi
 
 # words.txt has the terms and deliberate mistakes that only look like misspellings.
 none 'all words are spelled correctly' \
-  "$(find $directories ppd debian .ci ./*.md ./*.sh configure.ac Makefile.am \
+  "$(find "${directories[@]}" ppd debian .ci ./*.md ./*.sh configure.ac Makefile.am \
     -type f -not -name '*.po' -not -path doc/staff.md -not -path '*/corpus/*' \
     -not -path '*/formats/*' \
     -exec codespell -q 3 -I tests/checks/words.txt {} + 2>&1)"
@@ -96,7 +96,7 @@ none 'only one file of filter/ knows libpng' \
 none 'only one file of filter/ knows giflib' \
   "$(found -lE '#include <gif' */*.[ch] | grep -vxF filter/gif.c)"
 none 'only one file is C++' \
-  "$(find $directories -name '*.cc' | grep -vxF filter/qpdf.cc)"
+  "$(find "${directories[@]}" -name '*.cc' | grep -vxF filter/qpdf.cc)"
 none 'only one file of filter/ knows the libraries of text' \
   "$(found -lE '#include <(cairo|fontconfig|fribidi|ft2build)' */*.[ch] |
     grep -vxF filter/text.c)"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 #
 # lint.sh - for `make lint`: what pyflakes3 finds in Python, mypy in the programs
-# in Python that are installed, and shellcheck in such shell scripts.
+# in Python that are installed, and shellcheck in shell scripts.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 . tests/helper/count.sh
@@ -23,6 +23,9 @@ for program in fhir/docextract_fhir doc/examples/*.py; do
   has "mypy finds nothing in $program" \
     "$(mypy --strict --cache-dir=/dev/null "$program" 2>&1)" '^Success: '
 done
-none 'shellcheck finds nothing' "$(shellcheck doc/examples/*.sh \
-  debian/docextract.postinst debian/docextract.postrm packaging/new-config 2>&1)"
+mapfile -t scripts < <(
+  find doc tests -name '*.sh'
+  grep -rlI -m 1 '^#!.*sh$' .ci debian packaging tests --exclude='*.sh'
+  ls ./*.sh)
+none 'shellcheck finds nothing' "$(shellcheck "${scripts[@]}" 2>&1)"
 count_is_good

@@ -901,7 +901,7 @@ is 'jobs: all filters count' \
 dx jobs --json --user ann
 is 'jobs --json: filtered, too, without the user' \
   "$(jq -r '.[].key' <<< "$out") $(grep -c '"ann"' <<< "$out")" "$printed 0"
-dx jobs --state done
+dx jobs --state 'done'
 has 'jobs --state: an unknown state is a usage error that lists all' "$rc $err" \
   "^64 docextract: unknown state 'done'; possible states: undecided stored .* expired\$"
 

@@ -167,12 +167,12 @@ every_family()
   walk 'a directory is not made, there are no inodes' mkdir "$(by 5 1)" 1 ENOSPC
   walk 'a file is not removed' remove "$(by 4 1)" 1 EACCES
   walk 'something fails, the disk is read-only' file "$(by 36 4)" 1 EROFS
-  walk 'the disk stays full' space "$(by 60 4)" $long ENOSPC
+  walk 'the disk stays full' space "$(by 60 4)" "$long" ENOSPC
   walk 'memory is out' memory "$(by 200 new)" 1 ENOMEM
 }
 every_family
-[ -z "$all" ] || walk 'the disk stays damaged' file 8 $long EIO
-[ -z "$all" ] || walk 'the disk stays read-only' file 8 $long EROFS
+[ -z "$all" ] || walk 'the disk stays damaged' file 8 "$long" EIO
+[ -z "$all" ] || walk 'the disk stays read-only' file 8 "$long" EROFS
 accept
 if [ -n "$all" ]; then
   all=half

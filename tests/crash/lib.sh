@@ -361,6 +361,7 @@ facts() # sets fact[KIND]; subshells have no access to the jq
     [job]='' [all]='')
   [ -n "${FACTS_PID-}" ] || start_facts
   {
+    # shellcheck disable=SC2261
     cat "$words/call" "$SIM_LOG" "$words/job" "$spool"/{jobs,finished}/*/job.json \
       "$words/json" "$results"/*.json "$words/end" 2> /dev/null >&"${FACTS[1]}"
     while read -r kind value && [ "$kind" != end ]; do
@@ -373,7 +374,7 @@ facts() # sets fact[KIND]; subshells have no access to the jq
 
 sums_of_results()
 {
-  (cd "$results" && GLOBIGNORE=.*:*.job.json && sha256sum -- *.json 2> /dev/null)
+  (cd "$results" && GLOBIGNORE='.*:*.job.json' && sha256sum -- *.json 2> /dev/null)
 }
 
 leftovers() # in the directories of jobs
@@ -566,7 +567,7 @@ in_parallel() # TEXT WORK < CASES
   done
   wait "${workers[@]}"
   workers=()
-  [ "$(find "$dir"/w"$round"-* -name done | wc -l)" = "$i" ] ||
+  [ "$(find "$dir"/w"$round"-* -name 'done' | wc -l)" = "$i" ] ||
     not_ok "$text: every worker comes to its end"
   report "$text ($n cases)"
   round=$((round + 1))

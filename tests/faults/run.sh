@@ -87,7 +87,7 @@ while IFS= read -r line; do
   *"${FAULTS-}"*)
     n=$((n + 1))
     read -r "files[n]" "tests[n]" "names[n]" <<< "$line"
-    old[n]= new[n]=
+    old[n]='' new[n]=''
     ;;
   *) n=$((n + 1)) ;;
   esac

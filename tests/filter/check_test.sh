@@ -98,7 +98,7 @@ urf_of() # WIDTH HEIGHT BYTES: a page with these bytes
 {
   urf 1
   perl -e 'print pack("C4 N2 N3 N2", 24, 1, 1, 4, 0, 0, @ARGV, 50, 0, 0)' "$1" "$2"
-  printf "$3"
+  printf %b "$3"
 }
 while read -r text width height bytes expected; do
   urf_of "$width" "$height" "$bytes" > "$dir/t.urf"
@@ -209,8 +209,8 @@ is 'a single page that was cut' "$(checked "$dir/t.ps")" \
   'incomplete, page 0: its end is missing'
 
 for before in '\004' '\r\n\004' \
-  '\033%%-12345X@PJL JOB NAME="x"\r\n@PJL ENTER LANGUAGE=POSTSCRIPT\r\n'; do
-  { printf "$before"; cat "$dir/pages.ps"; printf '\004'; } > "$dir/t.ps"
+  '\033%-12345X@PJL JOB NAME="x"\r\n@PJL ENTER LANGUAGE=POSTSCRIPT\r\n'; do
+  { printf %b "$before"; cat "$dir/pages.ps"; printf '\004'; } > "$dir/t.ps"
   is "PostScript behind $before" "$(checked "$dir/t.ps")" whole
   is "PostScript behind $before: its words" "$(text_of "$dir/made")" \
     'MRN: 1 MRN: 2 MRN: 3'

@@ -122,7 +122,7 @@ is 'so are bytes that begin as text' "$(result "$dir/words")" 'refused type 0'
 CONTENT_TYPE='a b' run < "$dir/empty"
 is 'an invalid origin is omitted' "$(field origin)" ''
 is 'a missing file is refused' \
-  "$(run "$dir/nonexistent"; kind_of; echo $status)" $'refused trouble\n0'
+  "$(run "$dir/nonexistent"; kind_of; echo "$status")" $'refused trouble\n0'
 
 # --- passwords -------------------------------------------------------------
 
@@ -233,12 +233,12 @@ page-ranges=1,|options|'page-ranges' is not a list of pages; $without
 page-set=some|options|'page-set' has no such choice; $without
 END
 for file in dot.png dot.jpg dot.gif gray.pgm text; do
-  options=page-ranges=1
+  options='page-ranges=1'
   is "$file: it is page 1" "$(result "$dir/$file")" 'document 1 0'
-  options=page-ranges=2
+  options='page-ranges=2'
   is "$file: and no other" "$(result "$dir/$file")" 'refused no-pages 0'
 done
-options=page-set=even
+options='page-set=even'
 is 'the only page is no even one' "$(result "$dir/one.pdf"): $(reason)" \
   "refused no-pages 0: 'page-set' selects none of its pages; check which pages are selected"
 options='page-ranges=2-4 CaseSeparators=Every2'

@@ -91,6 +91,7 @@ with_table() # FILE < OBJECTS
   { echo '%PDF-1.7'; cat; } > "$1"
   start=$(stat -c %s "$1")
   count=$(grep -c '^[0-9]* 0 obj' "$1")
+  # shellcheck disable=SC2094
   {
     printf 'xref\n0 %d\n0000000000 65535 f \n' $((count + 1))
     grep -abo '^[0-9]* 0 obj' "$1" | sort -t: -k2n |

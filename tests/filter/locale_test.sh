@@ -4,7 +4,7 @@
 # and writes the same numbers: cupsd gives it the locale of the user.
 . "$(dirname "$0")/lib.sh"
 
-cat > "$dir/comma" << 'END'
+cat > "$dir/comma" << 'EOF'
 comment_char %
 escape_char /
 LC_NUMERIC
@@ -12,7 +12,7 @@ decimal_point ","
 thousands_sep "."
 grouping 3;3
 END LC_NUMERIC
-END
+EOF
 # It warns of the categories that are missing.
 localedef -c -i "$dir/comma" -f ANSI_X3.4-1968 "$dir/xx_XX" 2> "$dir/err"
 in_comma() { LOCPATH=$dir LC_ALL=xx_XX "$@"; }

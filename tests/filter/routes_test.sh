@@ -82,7 +82,7 @@ END
 
 words_of_rules() # DIRECTORY FILES: the rules without comments and continuations
 {
-  cat "$dir/$1"/mime/*.$2 | sed -e :a -e '/\\$/{N;s/\\\n//;ba' -e '}' |
+  cat "$dir/$1"/mime/*."$2" | sed -e :a -e '/\\$/{N;s/\\\n//;ba' -e '}' |
     grep -v '^#'
 }
 

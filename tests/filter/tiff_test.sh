@@ -257,7 +257,7 @@ for options in page-ranges=7 page-ranges=8-9; do
   is "$options: nothing is left" "$(result "$dir/t.tif")" 'refused no-pages 0'
 done
 has 'and the reason says so' "$(reason)" "^'page-ranges' selects none of its pages;"
-for options in page-ranges=x page-ranges=3-1 page-ranges=0-2 page-ranges=1,, \
+for options in page-ranges=x page-ranges=3-1 page-ranges=0-2 'page-ranges=1,,' \
   page-set=some; do
   is "$options: refused" "$(result "$dir/t.tif")" 'refused options 0'
 done
@@ -412,7 +412,7 @@ make_tiff pack=jpeg kind=ycbcr spoil=tall
 is 'and so may the only one' "$(result "$dir/t.tif")" 'document 3 0'
 make_tiff pack=jpeg kind=ycbcr spoil=twice
 is 'but not the first one of two' "$(result "$dir/t.tif")" 'refused damaged 0'
-options=page-ranges=2-3
+options='page-ranges=2-3'
 make_tiff pack=deflate spoil=sum
 is 'damage of a page that is not chosen does not matter' \
   "$(result "$dir/t.tif")" 'document 2 0'

@@ -251,7 +251,7 @@ is 'also behind junk' "$(judged "$dir/m.pdf")" \
   'refused damaged 0: it is damaged: its number of pages is wrong'
 echo >> "$dir/d.pdf"
 arrives 'its length says that it was changed' "$dir/d.pdf" "$dir/three.pdf"
-options=page-ranges=1
+options='page-ranges=1'
 is 'one page of a linearized file' "$(judged "$dir/linear.pdf")" 'document 1 0'
 options=
 
@@ -412,7 +412,7 @@ damaged() # TEXT WHY
   options=
   is "$1" "$(judged "$dir/d.pdf")" \
     "refused damaged 0: page 2 is damaged: $2"
-  options=page-ranges=1
+  options='page-ranges=1'
   is "$1, on a page that is not selected" \
     "$(judged "$dir/d.pdf") $(text_of "$dir/body")" 'document 1 0 page one'
   options=
@@ -516,7 +516,7 @@ unknown='a part of it is stored in a way that is not known here'
 object 7 /Filter/Own "$dir/lines" | second "$content"
 is 'a filter that is not known has its own reason' "$(judged "$dir/d.pdf")" \
   "refused unknown-filter 0: page 2 cannot be sent: $unknown"
-options=page-ranges=1
+options='page-ranges=1'
 is 'on a page that is not selected it does not matter' \
   "$(judged "$dir/d.pdf")" 'document 1 0'
 options=

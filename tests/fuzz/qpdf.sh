@@ -30,7 +30,7 @@ cd build
 cmake -DCMAKE_C_COMPILER="$CC" -DCMAKE_CXX_COMPILER="$CXX" \
   -DCMAKE_BUILD_TYPE=None -DBUILD_SHARED_LIBS=OFF -DBUILD_STATIC_LIBS=ON \
   -DREQUIRE_CRYPTO_OPENSSL=ON -DUSE_IMPLICIT_CRYPTO=OFF \
-  -DCMAKE_C_FLAGS="$(echo $flags)" -DCMAKE_CXX_FLAGS="$(echo $flags)" \
+  -DCMAKE_C_FLAGS="${flags//$'\n'/}" -DCMAKE_CXX_FLAGS="${flags//$'\n'/}" \
   ../qpdf-*/
 make libqpdf
 rm -rf ../include

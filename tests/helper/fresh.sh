@@ -90,7 +90,7 @@ inside=(bash -c 'echo $$ > "$1/pid" && shift && exec "$@"' _ "$dir"
 # Shows what a terminal would show, and types the password when prompted.
 on_terminal() # COMMAND...
 {
-  local LC_ALL=C pid in out line= c
+  local LC_ALL=C pid in out line='' c
   coproc terminal {
     SHELL=/bin/bash exec script -qefc "$(printf '%q ' "$@")" /dev/null
   }

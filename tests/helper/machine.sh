@@ -49,7 +49,8 @@ unpack_source() # VERSION: what `make dist` would pack
 # what they do.
 build_packages() # VERSION [quick]
 {
-  local v=$1 how=() options="nocheck parallel=$(nproc)"
+  local v=$1 how=() options
+  options="nocheck parallel=$(nproc)"
   if [ "${2-}" = quick ]; then
     how=(-b)
     options+=' noautodbgsym noopt'

@@ -41,6 +41,7 @@ as_root()
   if [ "$(id -u)" = 0 ]; then
     "$@"
   elif (: < /dev/tty) 2> /dev/null; then
+    # shellcheck disable=SC2024
     sudo "$@" < /dev/tty
   else
     sudo -n "$@"

@@ -109,7 +109,7 @@ until_true()
     ms=$((ms > 2 * took ? ms : 2 * took))
     ms=$((ms < 200 ? ms : 200))
     printf -v seconds 0.%03d $ms
-    pause $seconds
+    pause "$seconds"
     if [ -n "$held_ms" ]; then
       before_ms=$held_ms
       read_held

@@ -89,7 +89,8 @@ write_config 'APIRate 9'
 start_daemon
 owned_dir 755 "$dir/tmp"
 chart_pdf "$dir/chart.pdf" Ann Ahrens 1
-: > "$dir/filter.err" > "$dir/backend.err"
+: > "$dir/filter.err"
+  : > "$dir/backend.err"
 n=0
 for text in "${texts[@]}"; do
   n=$((n + 2))

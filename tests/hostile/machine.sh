@@ -99,7 +99,7 @@ for n in 1 2 3; do chart_pdf "$dir/$n.pdf" Ann "Ahrens$n" "$n"; done
 faults 'extract * status 204'
 print -d chart "$dir/1.pdf" "$dir/2.pdf" "$dir/3.pdf"
 until_true all_have_cases
-for n in 0 1 2; do read -r source[n] case[n]; done < <(names)
+for n in 0 1 2; do read -r 'source[n]' 'case[n]'; done < <(names)
 echo precious > "$dir/precious"
 chmod 666 "$dir/precious"
 plant "ln -s '$dir/precious' '${source[0]}-${case[0]}.json'"

@@ -192,6 +192,7 @@ for url in http://127.0.0.1:631/ http://localhost/ http://192.0.2.1/ \
   unix:///run/cups/cups.sock //a/b '' https://u:p@127.0.0.1/; do
   refuses "'$url' is refused" "$url" 'the upload URL is not (valid|https)'
 done
+# shellcheck disable=SC2102
 for url in https://127.0.0.1:631/ https://[::1]/ https://0/ https://2130706433/ \
   https://localhost/ https://169.254.169.254/latest/meta-data/ \
   https://[fe80::1]/ https://[::ffff:169.254.169.254]/ \

@@ -201,7 +201,7 @@ named() # PATTERN [PATTERN OF OTHERS]
 (
   cd "$results" 2> /dev/null || exit
   shopt -s nullglob
-  GLOBIGNORE=.*:${2-}
+  GLOBIGNORE=".*:${2-}"
   # shellcheck disable=SC2086
   set -- $1
   [ $# = 0 ] || printf '%s\n' "$@"

@@ -45,7 +45,7 @@ put_charts()
   stored=$job
   until_true calls_are create 3 && until_true job_is "$stored" completed ||
     not_ok "$t: a chart is stored"
-  is "$t: one chart of each kind" "$(states $processing $registered $stored)" \
+  is "$t: one chart of each kind" "$(states "$processing" "$registered" "$stored")" \
     'processing registered stored'
 }
 
@@ -75,7 +75,7 @@ stop_daemon
 with_cp "$spool" "$dir/backup"
 faults '#'
 start_daemon
-until_true all_are extracted $processing $registered $stored ||
+until_true all_are extracted "$processing" "$registered" "$stored" ||
   not_ok "$t: the charts are extracted"
 stop_daemon
 restore cp
@@ -84,9 +84,9 @@ has "$t: without docextractd, jobs says it, too" "$out" \
   'undecided .*restored from a backup, or copied, .*docextract retry'
 start_daemon
 check "$t: what the service has is fetched" \
-  until_true all_are extracted $processing $registered
+  until_true all_are extracted "$processing" "$registered"
 is "$t: nothing was sent" "$(sent_calls)" '0 0'
-is "$t: what was stored needs a decision" "$(states $stored)" undecided
+is "$t: what was stored needs a decision" "$(states "$stored")" undecided
 run jobs
 has "$t: jobs says why, and what to do" "$out" \
   'undecided .*restored from a backup, or copied, .*docextract retry .*docextract cancel'
@@ -109,10 +109,11 @@ run retry --all
 is "$t: --all is no decision" "$rc $out" '0 Retrying 0 jobs'
 run cancel --all
 is "$t: nor is it to cancel" "$rc $out" '0 Canceled 0 jobs'
-is "$t: it needs the decision still" "$(states $stored) $(sent_calls)" \
+is "$t: it needs the decision still" "$(states "$stored") $(sent_calls)" \
   'undecided 1 1'
 run retry --all --state undecided --queue other
-is "$t: other queues are not affected" "$rc $out" '0 Retrying 0 jobs'
+is "$t: other queues are not affected" "$rc $out" "0 docextract: unknown queue 'other'
+Retrying 0 jobs"
 run retry --all --state undecided
 is "$t: it is decided for all" "$rc $out" \
   '0 Retrying 1 job; check with: docextract jobs'
@@ -135,16 +136,16 @@ start_daemon
 check "$t: what the service processes is fetched" \
   until_true state_is "$processing" extracted
 until_true calls_are source 2 || not_ok "$t: the registered source is asked about"
-is "$t: the others need a decision" "$(states $registered $stored) $(sent_calls)" \
+is "$t: the others need a decision" "$(states "$registered" "$stored") $(sent_calls)" \
   'undecided undecided 0 0'
 run retry "chart-$registered"
 has "$t: the decision for one" "$rc $out" '^0 Retrying job '
 check "$t: it is extracted" until_true state_is "$registered" extracted
 is "$t: uploaded to its source, once" "$(sent_calls)" '0 1'
-is "$t: the other needs it still" "$(states $stored)" undecided
+is "$t: the other needs it still" "$(states "$stored")" undecided
 run cancel --all --state undecided
 is "$t: the decision to cancel" "$rc $out" '0 Canceled 1 job'
-is "$t: it is canceled" "$(states $stored) $(sent_calls)" 'canceled 0 1'
+is "$t: it is canceled" "$(states "$stored") $(sent_calls)" 'canceled 0 1'
 is "$t: its document is gone" "$(find "$spool/jobs" -type f)" ''
 
 t='failed, and restored'
@@ -186,7 +187,7 @@ print -d chart "$dir/d.pdf"
 second=$job
 job_ends "$t: another chart gets the queue, and completes" "$second" completed
 is "$t: the other one alone was sent" \
-  "$(states $first $second) $(sent_calls)" 'undecided extracted 1 1'
+  "$(states "$first" "$second") $(sent_calls)" 'undecided extracted 1 1'
 is "$t: the user is told" "$(dx jobs --json | jq -r --arg id "$first" \
   '.[] | select(.id == $id).sentence')" 'Contact your administrator: this '\
 'computer no longer knows whether the print job was sent or is still wanted'
@@ -227,4 +228,4 @@ check "$t: the command works" sh -c "$command"
 start_daemon
 job_ends "$t: print jobs continue" "$job" completed
 is "$t: the jobs are there, and nothing is undecided" \
-  "$(states $second) [$(dx jobs --state undecided | tail -n +2)]" 'extracted []'
+  "$(states "$second") [$(dx jobs --state undecided | tail -n +2)]" 'extracted []'

@@ -70,6 +70,7 @@ journal_says() # JQ FILTER: true for the one job
 {
   local j
   j=$(find "$spool/jobs" "$spool/finished" -name job.json -newer "$dir/mark")
+  # shellcheck disable=SC2086
   [ -n "$j" ] && [ "$(jq -s "any(.[]; $1)" $j)" = true ]
 }
 

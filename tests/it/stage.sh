@@ -44,8 +44,8 @@ CIPHER=HS256
 
 # Backends run as this user.
 if [ $EUID = 0 ]; then
-  run_user=lp
-  run_group=lp
+  run_user='lp'
+  run_group='lp'
 else
   run_user=$(id -un)
   run_group=$(id -gn)
@@ -60,6 +60,7 @@ cups_children()
   local f line
   for f in /proc/[0-9]*/stat; do
     { read -r line < "$f"; } 2> /dev/null || continue
+    # shellcheck disable=SC2086
     set -- ${line##*) }
     case " $sessions " in
     *" $4 "*)
@@ -316,6 +317,7 @@ start_cupsd()
   [ -d "$cups/bin" ] || make_cups
   [ -e "$config" ] || write_config
   export CUPS_SERVER=$cups/cups.sock
+  # shellcheck disable=SC2086
   setsid ${START_CUPSD-} cupsd -f -c "$cups/cupsd.conf" -s "$cups/cups-files.conf" \
     >> "$dir/cupsd.err" 2>&1 &
   CUPSD_PID=$!

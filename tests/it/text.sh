@@ -38,8 +38,8 @@ latin1()
 {
   local i
   for i in {32..126} {160..255}; do
-    printf "\\x$(printf %x "$i")"
-    [ $i -lt 160 ] || printf ' '
+    printf %b "\\x$(printf %x "$i")"
+    [ "$i" -lt 160 ] || printf ' '
     [ $((i % 16)) != 15 ] || printf ' \n'
   done
 }

@@ -7,7 +7,8 @@
 
 waits() # TEXT PATTERN: the print job waits, no server is contacted
 {
-  local before=$(jq -s length "$SIM_LOG")
+  local before
+  before=$(jq -s length "$SIM_LOG")
   print -d chart "$dir/a.pdf"
   until_true queue_says chart 'Contact your administrator'
   has "$1: the queue refers to the administrator" "$(queue_state chart)" \

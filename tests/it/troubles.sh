@@ -210,10 +210,10 @@ refused() # TEXT PATTERN LP ARGUMENT... -- LP ARGUMENT...
   print -d chart "${first[@]}"
   job_ends "$text: the print job is held" "$job" pending-held
   has "$text: the user is told what to do" "$(job_message "$job")" "$pattern"
-  next=$(to_do "chart-$job")
+  action=$(to_do "chart-$job")
   print -d chart "${@:2}"
   is_extracted "$text" "$job"
-  check "$text: the held print job is ended" carry_out "$next" 'cancel chart-[0-9]+'
+  check "$text: the held print job is ended" carry_out "$action" 'cancel chart-[0-9]+'
   is_over "$text"
 }
 qpdf --encrypt user owner 256 -- "$dir/a.pdf" "$dir/password.pdf"
@@ -234,10 +234,10 @@ print -d chart -o CaseSeparators=Every1 "$dir/a.pdf"
 job_ends "$t: the print job is held" "$job" pending-held
 has "$t: the administrator is told what to set" "$(dx jobs)" \
   'no SeparatorPage is configured; print without them, or set it'
-next=$(to_do "chart-$job")
+action=$(to_do "chart-$job")
 "$it/mkpdf" "$dir/separator.pdf" 'DOCEXTRACT CASE SEPARATOR'
 write_config "CAFile $dir/ours.pem" "SeparatorPage $dir/separator.pdf"
-check "$t: the print job is released" carry_out "$next" 'lp -i chart-[0-9]+ -H resume'
+check "$t: the print job is released" carry_out "$action" 'lp -i chart-[0-9]+ -H resume'
 is_extracted "$t" "$job"
 
 t='a document that the service rejects'
@@ -275,11 +275,11 @@ write_config "CAFile $dir/ours.pem" "OnResult $dir/import"
 print -d chart "$dir/a.pdf"
 is_extracted "$t, not waiting for it" "$job"
 until_true to_do_has "chart-$job" OnResult
-next=$(to_do "chart-$job")
+action=$(to_do "chart-$job")
 has "$t: config says what to do" "$(dx config 2>&1)" \
   "OnResult '$dir/import' is not a program; .*chmod a\\+x"
 chmod a+x "$dir/import"
-check "$t: it is run again" carry_out "$next" 'docextract retry [^ ]*'
+check "$t: it is run again" carry_out "$action" 'docextract retry [^ ]*'
 check "$t: then it has run" until_true test -e "$dir/run/imported"
 
 t='no spool'

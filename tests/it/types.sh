@@ -107,8 +107,8 @@ is 'only the selected pages of a TIFF are sent' \
 
 frame='\x2C\0\0\0\0\x01\0\x01\0\0\x02\x02\x4C\x01\0'
 gif='GIF89a\x01\0\x01\0\x80\0\0\xFF\xFF\xFF\0\0\0'
-printf "$gif$frame;" > "$dir/one.gif"
-printf "$gif$frame$frame$frame;" > "$dir/three.gif"
+printf %b "$gif$frame;" > "$dir/one.gif"
+printf %b "$gif$frame$frame$frame;" > "$dir/three.gif"
 pdftoppm -r 20 -singlefile "$dir/chart.pdf" "$dir/one"
 cat "$dir"/one.ppm "$dir"/one.ppm "$dir"/one.ppm > "$dir/three.ppm"
 

@@ -5,7 +5,7 @@
 # queue whose section is missing is named.
 . "$(dirname "$0")/lib.sh"
 
-said() { dx jobs 2>&1 > "$dir/table"; }
+said() { { dx jobs > "$dir/table"; } 2>&1; }
 value() { dx metrics | awk -v name="docextract_$1" '$1 == name { print $2 }'; }
 waiting() { value 'waiting_print_jobs{service="default"}'; }
 chart() { lp -d chart "$@" "$dir/a.pdf" | sed -E 's/.*chart-([0-9]+).*/\1/'; }

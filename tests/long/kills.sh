@@ -73,7 +73,7 @@ print_job_is_over() { [ "$(listed_state)" = 9 ] && no_backend; } # completed
 
 all_is_finished()
 {
-  [ -z "$(ls "$spool/jobs" "$spool/received" | grep -v :)" ]
+  ! ls "$spool/jobs" "$spool/received" | grep -qv '^$\|:'
 }
 
 is_over()
@@ -299,7 +299,7 @@ one_round() # ROUND
   # Most of a job's time is waiting: half of the kills look at its beginning.
   [ $((RANDOM % 2)) = 0 ] || delay=$((delay / 3))
   seed=$((RANDOM << 15 | RANDOM))
-  begin_round "$1" $mode
+  begin_round "$1" "$mode"
   print_documents
   sleep "$((delay / 1000)).$(printf %03d $((delay % 1000)))" # the moment
   kill_it "$kind"

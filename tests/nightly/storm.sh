@@ -74,6 +74,7 @@ start_service() # QUEUE
   home=$(sim_dir "$1")
   mkdir -p "$home"
   SIM_DATA=$home/data SIM_LOG=$home/log
+  # shellcheck disable=SC2097,SC2098
   dir=$home start_sim --rate 0 --source-time 0 --case-time 0 \
     --token-file "$dir/token" --faults "$home/faults"
   sims[$1]=$SIM_PID
@@ -170,9 +171,9 @@ n_unfinished()
 }
 nothing_is_left()
 {
-  [ -z "$(ls "$spool/jobs" "$spool/incoming" "$spool/received" | grep -v :)" ]
+  ! ls "$spool/jobs" "$spool/incoming" "$spool/received" | grep -qv '^$\|:'
 }
-all_submitted() { [ -z "$(jobs -r -p | grep -Fx "$(printf '%s\n' "${submitters[@]}")")" ]; }
+all_submitted() { ! jobs -r -p | grep -Fxq "$(printf '%s\n' "${submitters[@]}")"; }
 is_quiet() { [ -z "$(lpstat -o)" ] && [ "$(n_unfinished)" = 0 ]; }
 
 # Documents without a manifest, as numbers.

@@ -244,7 +244,7 @@ mode created sign=tempurl life=40
 for one in signature account late bucket cut lost slow redirect created; do
   submit "$one"
 done
-at=127.0.0.1:[0-9]+
+at='127.0.0.1:[0-9]+'
 
 shows signature 'wrong signature, S3 API' \
   "signature of the upload URL is wrong \\($at: 403 SignatureDoesNotMatch\\)"
