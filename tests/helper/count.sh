@@ -5,6 +5,21 @@
 # To be sourced by bash.
 # shellcheck disable=SC2034
 
+# Begins a section of a test, which makes what it needs, so that it can be run
+# alone: DX_ONLY=NAME FILE runs the section whose name begins with this.
+section() { :; } # NAME
+
+if [ -n "${DX_ONLY-}" ]; then
+  only=$(awk -v name="$DX_ONLY" \
+    -f "${BASH_SOURCE[0]%/*}/section.awk" "$0") || {
+    echo "there is no section '$DX_ONLY' in $0, but:" >&2
+    sed -n "s/^section '\(.*\)'$/  \1/p" "$0" >&2
+    exit 2
+  }
+  unset DX_ONLY
+  exec bash -c "$only" "$0" "$@"
+fi
+
 passed=0
 failed=0
 

@@ -62,7 +62,7 @@ chart_pdf "$dir/a.pdf" Ann Ahrens 1
 chart_pdf "$dir/b.pdf" Bob Berg 2
 chart_pdf "$dir/c.pdf" Cem Can 3
 
-# --- while the first document is being filtered ----------------------------
+section 'while the first document is being filtered'
 
 t='disabled while filtering'
 to_the_gate
@@ -124,7 +124,7 @@ lp -i "$job" -H restart
 until_true job_is "$job" 'completed|aborted'
 exactly_once "$t"
 
-# --- while the extraction is awaited ---------------------------------------
+section 'while the extraction is awaited'
 
 t='disabled while waiting'
 to_the_wait
@@ -163,7 +163,7 @@ until_true started_again "$job" 1
 faults '#'
 exactly_once "$t"
 
-# --- the scheduler is killed -----------------------------------------------
+section 'the scheduler is killed'
 
 t='cupsd is killed while waiting'
 to_the_wait
@@ -231,7 +231,7 @@ start_cupsd
 faults '#'
 exactly_once "$t"
 
-# --- the backend is killed -------------------------------------------------
+section 'the backend is killed'
 
 # Each step needs an answer of cupsd, and those of several documents are due at
 # the same moment.
