@@ -49,7 +49,7 @@ chromium_on "$dir/chart.html" --print-to-pdf="$dir/chart.pdf" \
 has 'it can be printed' "$(pdftotext -layout "$dir/chart.pdf" -)" \
   'hemoglobin +[0-9.]+ +g/dL'
 [ -z "${SCREENSHOTS-}" ] || chromium_on "$dir/chart.html" \
-  --window-size=860,350 --screenshot="$SCREENSHOTS/show.png" > /dev/null
+  --window-size=860,380 --screenshot="$SCREENSHOTS/show.png" > /dev/null
 
 # --- markup in every text ------------------------------------------------------
 
