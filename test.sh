@@ -8,8 +8,8 @@
 #   ./test.sh            a part of every area, in about eight minutes
 #   ./test.sh --long     everything but tests/nightly; with CI=true nothing may be
 #                        left out
-#   ./test.sh --nightly  only tests/nightly: hours, the programs that people print
-#                        from, and what depends on registries and servers that
+#   ./test.sh --nightly  only tests/nightly: hours, what measures time, the
+#                        programs that people print from, and what depends on registries and servers that
 #                        are not ours to repair
 #
 # A script that has failed is run once more, alone, at the end. If it passes then,
@@ -82,7 +82,7 @@ tests_in() # GLOB...: scripts that are tests by themselves
 
 # The longest first, so that none of them runs alone at the end; those that use
 # the processor alternate with those that mostly wait.
-longest='build/unit long/packages long/systemd long/cases
+longest='build/distcheck build/unit long/packages long/systemd long/cases
 long/kills it/stages it/sigterm hostile/documents filter/whole_test
 it/accepted it/pages it/mixed it/patience crash/faults cli/jobs_test it/unknown
 it/orphans crash/walk it/rows crash/power hostile/thirty it/auto it/types
@@ -118,19 +118,6 @@ sanitized_long='build/unit it/accepted it/types it/tls'
 sanitized_nightly='it/interrupted it/sigterm it/many it/silence it/discovery
 hostile/secrets'
 
-# thousand and rate measure time, and hardly use the processor: beside them, only
-# as much runs as uses the rest, with a low priority, and measures none.
-calm='long/thousand long/rate'
-beside='build/distcheck hostile/documents filter/whole_test long/documents'
-calm_tasks()
-{
-  local name
-  for name in $calm; do script build "tests/$name.sh"; done
-  for name in $beside; do
-    script build "tests/$name.sh" | sed 's/ env / nice env /'
-  done
-}
-
 but() # NAME...: the scripts of stdin, without these
 {
   grep -vE "^tests/($(tr -s ' \n' '|' <<< "$*" | sed 's/|$//'))\.sh$"
@@ -145,23 +132,34 @@ quick_tasks()
       printf 'tests/build/%s.sh\n' hardening install
       tests_in tests/*/*.sh |
         grep -vE "^tests/(bench|build|faults|fuzz|helper|long|nightly)/"
-    } | if [ -n "$long" ]; then but "$beside"; else but "$slow"; fi
+    } | if [ -n "$long" ]; then cat; else but "$slow"; fi
   } | sed 's/^/build /' | scripts
 }
 
 long_tasks()
 {
   {
-    tests_in tests/long/*.sh | but "$calm $beside" | sed 's/^/build /'
+    {
+      echo tests/build/distcheck.sh
+      tests_in tests/long/*.sh
+    } | sed 's/^/build /'
     # shellcheck disable=SC2086
     printf 'sanitized tests/%s.sh\n' $sanitized_long
   } | scripts
 }
 
+# They measure time, so that nothing may run beside them.
+timed='nightly/rate nightly/thousand'
+timed_tasks()
+{
+  local name
+  for name in $timed; do script build "tests/$name.sh"; done
+}
+
 nightly_tasks()
 {
   {
-    tests_in tests/nightly/*.sh | sed 's/^/build /'
+    tests_in tests/nightly/*.sh | but "$timed" | sed 's/^/build /'
     # shellcheck disable=SC2086
     printf 'sanitized tests/%s.sh\n' $sanitized_nightly
   } | scripts
@@ -203,20 +201,22 @@ build_sanitized()
 }
 
 echo "== testing ($SECONDS s)"
+parallel=$((9 * cores / 2))
 if [ -n "$nightly" ]; then
   build_sanitized
+  run_tasks 1 timed_tasks
   run_tasks "$cores" nightly_tasks
-else
-  run_tasks $((9 * cores / 2)) quick_tasks
-fi
-
-if [ -n "$long" ]; then
+elif [ -n "$long" ]; then
+  build_sanitized &
+  one=$!
+  run_tasks $parallel quick_tasks
+  wait "$one"
   # shellcheck disable=SC2086
   installed_or_end $long_packages
   echo "== what takes minutes ($SECONDS s)"
-  build_sanitized &
-  run_tasks 5 calm_tasks # and the build
-  run_tasks $((7 * cores / 2)) long_tasks
+  run_tasks $parallel long_tasks
+else
+  run_tasks $parallel quick_tasks
 fi
 run_again
 task leftovers $limit_s env DX_BUILD="$work/build" bash tests/build/leftovers.sh

@@ -16,6 +16,6 @@ EXTRA_DIST += tests/nightly/analyzer.h tests/nightly/bench.sh \
 	tests/nightly/proxies.sh tests/nightly/release.sh \
 	tests/nightly/storage.py tests/nightly/storm.sh \
 	tests/nightly/swift.sh tests/nightly/systems.sh \
-	tests/nightly/tidy.sh \
+	tests/nightly/thousand.sh tests/nightly/tidy.sh \
 	tests/nightly/sections.sh tests/nightly/valgrind.sh \
 	tests/nightly/walk.sh tests/nightly/web.sh
