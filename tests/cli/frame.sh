@@ -13,6 +13,7 @@ program=$build/cli/docextract
 # Started by root, the installed one takes no filter from the environment.
 [ $EUID != 0 ] || program=$build/tests/cli/docextract-here
 mkpdf=$top/tests/it/mkpdf
+. "$top/tests/helper/count.sh"
 dir=$(mktemp -d "${TMPDIR:-/var/tmp}/dx-cli.XXXXXX")
 chmod 711 "$dir"
 conf=$dir/docextract.conf
@@ -34,7 +35,6 @@ export CUPS_SERVERBIN=$dir/bin
 mkdir -p "$dir/bin/filter"
 cp "$build/todocextract" "$build/docextract-text.so" "$dir/bin/filter/"
 
-. "$top/tests/helper/count.sh"
 . "$top/tests/helper/wait.sh"
 . "$top/tests/helper/calls.sh"
 

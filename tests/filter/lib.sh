@@ -10,10 +10,10 @@ top=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 filter=${DX_BUILD:-$top}/todocextract
 same=${DX_BUILD:-$top}/tests/filter/same # two PDFs are printed the same
 mkpdf=$top/tests/it/mkpdf
+. "$top/tests/helper/count.sh"
 dir=$(mktemp -d "${TMPDIR:-/var/tmp}/dx-filter.XXXXXX")
 trap 'rm -rf "$dir"' EXIT
 
-. "$top/tests/helper/count.sh"
 . "$top/tests/helper/wait.sh"
 
 # Runs the filter on stdin: out (the entry), body (its bytes), status, err.

@@ -2,7 +2,8 @@
 # "ok - TEXT" or "not ok - TEXT" with the difference, and count_is_good prints
 # the last line, "N passed, N failed".
 #
-# To be sourced by bash.
+# To be sourced by bash before anything is made that must be removed: with
+# DX_ONLY, the script begins again.
 # shellcheck disable=SC2034
 
 # Begins a section of a test, which makes what it needs, so that it can be run

@@ -3,9 +3,8 @@
 # private cupsd.
 #
 # To be sourced by bash. Tests of single features do not belong here.
+. "$(dirname "${BASH_SOURCE[0]}")/../helper/count.sh"
 . "$(dirname "${BASH_SOURCE[0]}")/stage.sh"
-
-. "$top/tests/helper/count.sh"
 . "$top/tests/helper/calls.sh"
 
 give_up() # TEXT: the test cannot continue

@@ -9,13 +9,13 @@ set -u
 
 top=$(cd "$(dirname "$0")/../.." && pwd)
 sim=${DX_BUILD:-$top}/docextract-sim
+. "$top/tests/helper/count.sh"
 dir=$(mktemp -d)
 pid=
 auth='Authorization: Bearer any'
 json='Content-Type: application/json'
 pdf_type='Content-Type: application/pdf'
 
-. "$top/tests/helper/count.sh"
 . "$top/tests/helper/wait.sh"
 
 # --- helpers ----------------------------------------------------------------
