@@ -47,7 +47,7 @@ static const struct dx_directive config_rows[] = {
 
 #define ROW_COUNT (sizeof(config_rows) / sizeof(config_rows[0]))
 
-_Static_assert(ROW_COUNT <= DX_DIRECTIVES_MAX, "struct dx_lines is too small");
+_Static_assert(ROW_COUNT <= DX_DIRECTIVES_MAX, "increase DX_DIRECTIVES_MAX");
 
 const struct dx_directive *dx_directive(size_t n)
 {

@@ -114,7 +114,7 @@ struct dx_items {
 
 /* The line that sets each row of dx_directive(), and its value as written;
  * 0, NULL: default. */
-#define DX_DIRECTIVES_MAX 32
+#define DX_DIRECTIVES_MAX 40
 struct dx_lines {
   int line[DX_DIRECTIVES_MAX];
   const char *text[DX_DIRECTIVES_MAX];

@@ -88,5 +88,5 @@ is 'a picture that is source code' "$(result "$dir/t.xbm")" 'refused type 0'
 has 'says what to do' "$(reason)" 'open it in a program that shows it, and print it from there$'
 export CONTENT_TYPE=image/x-sun-raster
 printf '\x59\xa6\x6a\x95\0\0\0\x01' > "$dir/t.ras"
-is 'a picture of another type' "$(result "$dir/t.ras")" 'refused type 0'
+is 'a picture of a type that is not supported: Sun raster' "$(result "$dir/t.ras")" 'refused type 0'
 finish

@@ -1032,7 +1032,9 @@ static void fall_ill(const struct cause *c, const struct dx_job *job)
       matches(c, problem->text, c->admin);
   }
   if (c->note != DX_NOTE_COUNT && !is_told)
-    fail_msg("%s: %s: %s", c->name, dx_code_name(dx_job_problem(job)->code),
+    fail_msg("%s: the problem never became %s; the last one was %s: %s",
+             c->name, dx_code_name(c->code),
+             dx_code_name(dx_job_problem(job)->code),
              dx_job_problem(job)->text);
 }
 

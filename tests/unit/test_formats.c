@@ -36,7 +36,8 @@ static struct dx_buf text_of(const char *name)
   char path[PATH_BYTES];
 
   path_of(name, path);
-  assert_int_equal(dx_fs_read(AT_FDCWD, path, FILE_MAX, &text, &err), DX_OK);
+  if (dx_fs_read(AT_FDCWD, path, FILE_MAX, &text, &err) != DX_OK)
+    fail_msg("%s; make check sets srcdir", err.text);
   return text;
 }
 

@@ -60,10 +60,10 @@ static void types_are_recognized_by_their_bytes(void **state)
   for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
     const char *type = type_of(cases[i].bytes, cases[i].len);
 
-    if (cases[i].type == NULL)
-      assert_null(type);
-    else
-      assert_string_equal(type, cases[i].type);
+    if (cases[i].type == NULL
+            ? type != NULL
+            : type == NULL || strcmp(type, cases[i].type) != 0)
+      fail_msg("row %zu: %s", i, type != NULL ? type : "no type");
   }
 }
 

@@ -416,6 +416,7 @@ static void rejections_of_all_end_nothing(void **state)
       for (m = 0; m < COUNT(charts); m++) {
         begin_again();
         bad_status = statuses[i];
+        print_message("status %d\n", bad_status); /* if it fails */
         until_ms = FIXTURE_BEGIN_MS + times[k];
         fixture.odd = rejects_all;
         for (n = 0; n < charts[m]; n++)
@@ -570,6 +571,7 @@ static void hurried_job_is_tried_immediately(void **state)
     for (charts = 1; charts <= 6; charts += 5) {
       begin_again();
       bad_status = statuses[i];
+      print_message("status %d\n", bad_status); /* if it fails */
       until_ms = INT64_MAX;
       fixture.odd = rejects_all;
       for (n = 1; n < charts; n++)
@@ -640,6 +642,7 @@ static void rejected_polls_end_nothing(void **state)
     for (m = 0; m < COUNT(charts); m++) {
       begin_again();
       bad_status = statuses[i];
+      print_message("status %d\n", bad_status); /* if it fails */
       until_ms = FIXTURE_BEGIN_MS + 22 * MIN;
       fixture.odd = rejects_gets;
       fixture.processing_ms = 5 * MIN;
