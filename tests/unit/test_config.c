@@ -803,6 +803,31 @@ static void key_that_others_can_write_is_a_warning(void **state)
   check_warning(text, 4, "other users may write");
 }
 
+/* Who can change it gets the rights of docextractd. */
+static void program_that_others_can_write_is_rejected(void **state)
+{
+  static const char *const directives[] = {"Token command\nTokenCommand",
+                                           "TokenKeyFile /key\nOnResult"};
+  static const mode_t modes[] = {0755, 0775, 0757};
+  struct dx_err err;
+  char text[512];
+  size_t i, k;
+
+  (void)state;
+  for (i = 0; i < 2; i++)
+    for (k = 0; k < 3; k++) {
+      struct dx_config *config = NULL;
+
+      (void)snprintf(text, sizeof(text),
+                     "SpoolDir %s\n" OPEN URL "%s %s --all\n" CLOSE, dir,
+                     directives[i], key_path);
+      write_file(key_path, "x", 1, modes[k]);
+      assert_int_equal(load(text, &config, &err), k == 0 ? DX_OK : DX_E_CONFIG);
+      assert_true(k == 0 || strstr(err.text, "other users may write") != NULL);
+      dx_config_free(&config);
+    }
+}
+
 /* Its group may read it where the programs run as the user who starts them. */
 static void key_that_others_can_read_is_a_warning(void **state)
 {
@@ -1361,6 +1386,7 @@ int main(void)
       cmocka_unit_test(configuration_that_others_can_write_is_rejected),
       cmocka_unit_test(configuration_of_another_user_is_rejected),
       cmocka_unit_test(key_that_others_can_write_is_a_warning),
+      cmocka_unit_test(program_that_others_can_write_is_rejected),
       cmocka_unit_test(key_that_others_can_read_is_a_warning),
       cmocka_unit_test(path_that_is_not_a_file_is_rejected),
       cmocka_unit_test(path_follows_cups_serverroot),

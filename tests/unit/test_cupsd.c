@@ -284,6 +284,15 @@ static void every_state_has_an_answer(void **state)
   }
 }
 
+static void job_without_a_uuid_cannot_be_looked_up(void **state)
+{
+  (void)state;
+  free(job.uuid);
+  job.uuid = NULL;
+  expect(DX_ANSWER_UNKNOWN);
+  assert_int_equal(fake.count, 0);
+}
+
 static void query_names_the_owner_of_the_job(void **state)
 {
   (void)state;
@@ -948,6 +957,7 @@ int main(void)
 {
   const struct CMUnitTest tests[] = {
       WITH_CUPSD(every_state_has_an_answer),
+      WITH_CUPSD(job_without_a_uuid_cannot_be_looked_up),
       WITH_CUPSD(query_names_the_owner_of_the_job),
       WITH_CUPSD(query_goes_to_the_address_of_cupsd),
       WITH_CUPSD(answer_depends_on_the_printer),

@@ -1,15 +1,18 @@
 /*
  * test_filter.c - the parts of the filter that can be tested without a
- * document: names and options. The filter is tested by
- * tests/filter/filter_test.sh.
+ * document: names, options, and what one filter hands over to the other. The
+ * filter is tested by tests/filter/filter_test.sh.
  */
-#include "tests/unit/unit.h"
+#include "tests/unit/temp_dir.h"
 
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include "filter/handover.h"
 #include "filter/options.h"
 #include "lib/base/buf.h"
 #include "lib/base/utf8.h"
@@ -364,6 +367,64 @@ static void without_a_queue_there_are_no_options(void **state)
   assert_true(options.text.width > 0 && options.text.cpi > 0);
 }
 
+/* What todocextract-check hands over */
+
+#define SEAL "0123456789abcdef0123456789abcdef"
+
+/* Sets the name of the file. */
+static void hand_over(int dirfd, enum dx_reason reason, int page,
+                      char name[NAME_MAX + 1])
+{
+  const struct pdf_done done = {.page = page, .why = "a part is missing"};
+  struct dx_temp temp = DX_TEMP_NONE;
+
+  assert_true(handover_begin(&temp, dirfd, SEAL));
+  (void)snprintf(name, NAME_MAX + 1, "%s", temp.name);
+  assert_int_equal(write(temp.fd, "document", 8), 8);
+  assert_true(handover_give(&temp, reason, &done));
+}
+
+/* Others can write to that directory, and Ghostscript can write that file. */
+static void only_what_was_handed_over_is_taken(void **state)
+{
+  char dir[TEMP_DIR_BYTES], name[NAME_MAX + 1];
+  struct pdf_done done;
+  enum dx_reason reason;
+  int dirfd, fd;
+
+  (void)state;
+  assert_int_equal(temp_dir_make(dir), 0);
+  dirfd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  assert_true(dirfd >= 0);
+  hand_over(dirfd, DX_REASON_NONE, 0, name);
+  assert_true(handover_take(dirfd, SEAL, &reason, &done, &fd));
+  assert_int_equal(reason, DX_REASON_NONE);
+  assert_int_equal(close(fd), 0);
+  assert_false(handover_take(dirfd, SEAL, &reason, &done, &fd));
+  hand_over(dirfd, DX_REASON_DAMAGED, 3, name);
+  assert_true(handover_take(dirfd, SEAL, &reason, &done, &fd));
+  assert_int_equal(reason, DX_REASON_DAMAGED);
+  assert_int_equal(done.page, 3);
+  assert_int_equal(fd, -1);
+  hand_over(dirfd, DX_REASON_DAMAGED, -1, name);
+  assert_true(handover_take(dirfd, SEAL, &reason, &done, &fd));
+  assert_int_equal(reason, DX_REASON_TROUBLE);
+  assert_int_equal(done.page, 0);
+  hand_over(dirfd, DX_REASON_NONE, 0, name);
+  assert_int_equal(renameat(dirfd, name, dirfd, "other"), 0);
+  assert_int_equal(symlinkat("other", dirfd, name), 0);
+  assert_false(handover_take(dirfd, SEAL, &reason, &done, &fd));
+  assert_int_equal(renameat(dirfd, "other", dirfd, name), 0);
+  if (geteuid() == 0) { /* else no file can be given away */
+    assert_int_equal(fchownat(dirfd, name, 65534, (gid_t)-1, 0), 0);
+    assert_true(handover_take(dirfd, SEAL, &reason, &done, &fd));
+    assert_int_equal(reason, DX_REASON_TROUBLE);
+    assert_int_equal(fd, -1);
+  }
+  assert_int_equal(close(dirfd), 0);
+  assert_int_equal(temp_dir_remove(dir), 0);
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -378,6 +439,7 @@ int main(void)
       cmocka_unit_test(text_layout_options_are_parsed),
       cmocka_unit_test(missing_ppd_is_an_error),
       cmocka_unit_test(without_a_queue_there_are_no_options),
+      cmocka_unit_test(only_what_was_handed_over_is_taken),
   };
 
   return cmocka_run_group_tests(tests, NULL, NULL);

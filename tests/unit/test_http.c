@@ -5,6 +5,7 @@
 #include "tests/unit/unit.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +14,9 @@
 #include <unistd.h>
 
 #include "daemon/service/http.h"
+#include "lib/base/buf.h"
+#include "lib/base/log.h"
+#include "lib/base/policy.h"
 #include "tests/unit/loopback.h"
 
 #define RUN_MS 10000 /* a limit; nothing waits that long */
@@ -114,12 +118,96 @@ static void address_is_checked_on_an_existing_connection_too(void **state)
 static void new_connection_to_a_refused_address_is_not_made(void **state)
 {
   struct dx_http_request refused = get(DX_SCOPE_NETWORK);
+  struct pollfd waiting = {.fd = server.listener, .events = POLLIN};
 
   (void)state;
   call(&refused, EMPTY, KEEP);
   assert_int_equal(result.err.code, DX_E_URL);
   assert_non_null(strstr(result.err.text, "a loopback or link-local address"));
-  assert_int_equal(server.peer, -1);
+  assert_int_equal(poll(&waiting, 1, 0), 0);
+}
+
+/* It would get the token, or the document. */
+static void redirect_is_not_followed(void **state)
+{
+  struct dx_http_request request = get(DX_SCOPE_HOST);
+
+  (void)state;
+  call(&request,
+       "HTTP/1.1 307 No\r\nLocation: /other\r\nContent-Length: 0\r\n\r\n",
+       KEEP);
+  assert_int_equal(result.status, 307);
+  assert_int_equal(result.err.code, DX_OK);
+}
+
+static void headers_of_a_response_are_limited(void **state)
+{
+  struct dx_http_request request = get(DX_SCOPE_HOST);
+  struct dx_buf response = {0};
+  int i;
+
+  (void)state;
+  dx_buf_puts(&response, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n");
+  for (i = 0; i < 30; i++)
+    dx_buf_printf(&response, "X: %09000d\r\n", i);
+  dx_buf_puts(&response, "\r\n");
+  call(&request, dx_buf_text(&response), KEEP);
+  assert_int_equal(result.err.code, DX_E_RESPONSE);
+  assert_non_null(strstr(result.err.text, "larger than 262144 bytes"));
+  dx_buf_release(&response);
+}
+
+static void keep_line(void *ctx, const char *line)
+{
+  (void)snprintf(ctx, DX_LOG_LINE_BYTES, "%s", line);
+}
+
+/* A URL is the permission to upload; an administrator may write a password into
+ * one. */
+static void secret_of_a_url_is_not_logged(void **state)
+{
+  struct dx_http_request request = get(DX_SCOPE_HOST);
+  char line[DX_LOG_LINE_BYTES] = "", with_password[96];
+
+  (void)state;
+  request.log = keep_line;
+  request.ctx = line;
+  call(&request, EMPTY, KEEP);
+  assert_non_null(strstr(line, "/o?... -> 200"));
+  assert_null(strstr(line, "secret"));
+  loopback_stop_listening(&server);
+  (void)snprintf(with_password, sizeof(with_password), "http://ann:secret@%s/",
+                 server.authority);
+  request.url = with_password;
+  request.is_fresh = true;
+  call(&request, "", KEEP);
+  assert_int_equal(result.err.code, DX_E_NET);
+  assert_null(strstr(result.err.text, "secret"));
+}
+
+/* The service cannot stop all documents for longer. */
+static void pause_of_the_service_is_limited(void **state)
+{
+  static const struct {
+    const char *value;
+    int64_t ms;
+  } rows[] = {
+      {"5", 5000},
+      {"1.5", 1500},
+      {"-1", 0},
+      {"3600", DX_RETRY_AFTER_MAX_MS},
+      {"3601", DX_RETRY_AFTER_MAX_MS},
+      {"1000000000000000000000", DX_RETRY_AFTER_MAX_MS},
+      {"Thu, 01 Jan 1970 00:00:09 GMT", 8000},
+      {"Thu, 01 Jan 2099 00:00:09 GMT", DX_RETRY_AFTER_MAX_MS},
+      {"inf", -1},
+      {"", -1},
+  };
+  size_t i;
+
+  (void)state;
+  for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+    assert_int_equal(dx_retry_after_ms(rows[i].value, 1000), rows[i].ms);
 }
 
 /* Whether the heap contains the text, whose bytes are each one higher. */
@@ -461,6 +549,10 @@ int main(void)
   const struct CMUnitTest tests[] = {
       CASE(address_is_checked_on_an_existing_connection_too),
       CASE(new_connection_to_a_refused_address_is_not_made),
+      CASE(redirect_is_not_followed),
+      CASE(headers_of_a_response_are_limited),
+      CASE(secret_of_a_url_is_not_logged),
+      cmocka_unit_test(pause_of_the_service_is_limited),
       CASE(secrets_are_wiped_after_the_request),
       CASE(failure_of_the_connection_is_named),
       CASE(missing_response_is_named),

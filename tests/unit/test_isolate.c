@@ -857,6 +857,7 @@ static enum dx_reason claim_pages(const struct pdf_task *task,
                                   struct pdf_done *ret_done)
 {
   (void)task;
+  (void)fputs(PDF_BEGIN, stdout);
   ret_done->pages = DX_PAGES_MAX + 1;
   return DX_REASON_NONE;
 }
@@ -866,6 +867,7 @@ static enum dx_reason claim_nothing(const struct pdf_task *task,
 {
   (void)task;
   (void)ret_done;
+  (void)fputs(PDF_BEGIN, stdout);
   return DX_REASON_NONE;
 }
 

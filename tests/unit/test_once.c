@@ -1574,6 +1574,33 @@ static void result_that_may_not_be_durable_is_not_fetched_twice(void **state)
   assert_int_equal(fixture_result_count(), 2);
 }
 
+/* After a power failure, only the journal knows that the source may have the
+ * file. */
+static bool looks_into_the_journal(const struct fixture_call *call,
+                                   struct fixture_response *ret)
+{
+  struct dx_job *stored = NULL;
+
+  (void)ret;
+  if (call->kind != PUT)
+    return false;
+  assert_int_equal(
+      dx_spool_load(&fixture.spool, fixture.jobs[0]->key, &stored, &err),
+      DX_OK);
+  assert_int_not_equal(stored->submissions[0].files[call->item - 1].put,
+                       DX_PUT_NONE);
+  dx_job_free(&stored);
+  return false;
+}
+
+static void journal_knows_an_upload_before_it_begins(void **state)
+{
+  (void)state;
+  fixture.odd = looks_into_the_journal;
+  ends(DX_OK, "");
+  assert_int_equal(fixture.count[PUT], fixture.jobs[0]->document_count);
+}
+
 /* ---- what is run ---- */
 
 #define ONCE(test) \
@@ -1605,6 +1632,8 @@ static const struct CMUnitTest sending[] = {
     cmocka_unit_test_setup_teardown(
         all_files_of_a_group_are_sent_to_the_new_source, open_together,
         fixture_close),
+    cmocka_unit_test_setup_teardown(journal_knows_an_upload_before_it_begins,
+                                    open_together, fixture_close),
 };
 
 static const struct CMUnitTest waiting[] = {

@@ -426,7 +426,8 @@ static void check_pause(int asked_with)
   asking.nth = 3;
   asking.retry_after = "600";
   asking.status = asked_with;
-  fixture.latency_ms = 400; /* others are ready meanwhile */
+  fixture.latency_ms = 400; /* others are ready meanwhile, */
+  fixture.accept_ms = 300;  /* or are connecting */
   (void)fixture_job(12, false);
   assert_int_equal(fixture_drive_to_end(), DX_OK);
   asking.status = 0;
@@ -988,6 +989,36 @@ static void denial_with_another_key_is_not_final(void **state)
   }
 }
 
+static bool denies_three(const struct fixture_call *call,
+                         struct fixture_response *ret)
+{
+  ret->status = 403;
+  return call->source >= 1 && call->source <= 3 &&
+         (call->kind == SOURCE || call->kind == EXTRACT);
+}
+
+/* What was sent with the old key waits, but not what is sent with the new one.
+ */
+static void denied_sources_do_not_pause_their_section(void **state)
+{
+  static char id[] = "2026-02";
+
+  (void)state;
+  (void)fixture_job(1, false);
+  (void)fixture_job(1, false);
+  fixture.odd = denies_three;
+  fixture.processing_ms = 5 * MIN;
+  fixture_drive(FIXTURE_BEGIN_MS + 10 * S);
+  assert_int_equal(fixture.count[PUT], 3);
+  dx_engine_free(&fixture.engine);
+  fixture.service.token_key_id = id;
+  fixture.processing_ms = 0;
+  (void)fixture_job(1, false);
+  fixture_restart();
+  fixture_drive(fixture.now_ms + 25 * S);
+  assert_int_equal(fixture.ended, 1);
+}
+
 static void time_of_a_denial_does_not_count(void **state)
 {
   static char id[] = "2026-02";
@@ -1086,6 +1117,7 @@ int main(void)
       WITH_KEY(job_without_a_source_uses_its_current_section),
       WITH_KEY(job_without_a_section_can_be_canceled),
       WITH_KEY(denial_with_another_key_is_not_final),
+      WITH_KEY(denied_sources_do_not_pause_their_section),
       WITH_KEY(time_of_a_denial_does_not_count),
       WITH_KEY(denied_source_is_polled_again),
       WITH_KEY(replaced_key_is_used_for_the_source),

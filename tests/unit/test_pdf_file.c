@@ -210,6 +210,7 @@ static void each_copy_of_an_object_is_counted(void **state)
   assert_true(pdf_file_has_object(text, sizeof(text) - 1, 17, 2, 0, &start));
   assert_int_equal(start, 18);
   assert_false(pdf_file_has_object(text, sizeof(text) - 1, 0, 1, 1, &start));
+  assert_false(pdf_file_has_object(text, sizeof(text) - 1, 0, 2, 0, &start));
   assert_false(pdf_file_has_object(text, sizeof(text) - 1, 1, 1, 0, &start));
   assert_false(pdf_file_has_object(text, sizeof(text) - 1, 9999, 1, 0, &start));
   assert_false(pdf_file_has_object(text, sizeof(text) - 1, -1, 1, 0, &start));

@@ -208,7 +208,8 @@ static ipp_t *job_of_a_hostile_client(void)
   ipp_add_uri(response, IPP_TAG_JOB, "job-printer-uri",
               "ipp://localhost/printers/chart");
   ipp_add_set(response, "job-uuid");
-  ipp_add_uri(response, IPP_TAG_JOB, "job-uuid", "urn:1");
+  ipp_add_uri(response, IPP_TAG_JOB, "job-uuid", "urn:2");
+  ipp_add_uri(response, IPP_TAG_JOB, "job-uuid", "urn:1"); /* cupsd's */
   add_number(response, IPP_TAG_ENUM, "job-state", IPP_JSTATE_CANCELED);
   ipp_add_set(response, "job-state");
   add_number(response, IPP_TAG_INTEGER, "job-state", IPP_JSTATE_CANCELED);

@@ -72,6 +72,21 @@ static void test_limits(void **state)
   assert_int_equal(dx_retention(&facts), DX_RETENTION_CLEAN);
 }
 
+/* Neither a chart that the service, or an administrator, keeps waiting, nor the
+ * record of one whose OnResult is pending. */
+static void what_still_waits_is_kept(void **state)
+{
+  struct dx_retention_facts facts = finished(31, DX_RERUN_NO);
+
+  (void)state;
+  facts.awaits_hook = true;
+  assert_int_equal(dx_retention(&facts), DX_RETENTION_KEEP);
+  facts.awaits_hook = facts.finished = false;
+  assert_int_equal(dx_retention(&facts), DX_RETENTION_EXPIRE);
+  facts.is_kept_waiting = true;
+  assert_int_equal(dx_retention(&facts), DX_RETENTION_KEEP);
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -79,6 +94,7 @@ int main(void)
       cmocka_unit_test(test_print_job_may_run_again),
       cmocka_unit_test(test_personal_data),
       cmocka_unit_test(test_limits),
+      cmocka_unit_test(what_still_waits_is_kept),
   };
 
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -616,6 +616,18 @@ static void unsynced_name_is_not_relied_on(void **state)
   assert_int_equal(err.code, DX_E_UNSYNCED);
 }
 
+/* After a power failure, it could have its name, and be empty. */
+static void file_that_is_not_on_the_disk_gets_no_name(void **state)
+{
+  (void)state;
+  fatal_errno = EIO;
+  fatal_step = 1;
+  assert_int_equal(
+      dx_fs_write(spool.dirfd, "name", "x", 1, 0600, DX_PUBLISH_NEW, &err),
+      DX_E_IO);
+  assert_false(there_is("name"));
+}
+
 /* A job whose alias was lost would be sent again. */
 static void alias_is_durable_before_the_job(void **state)
 {
@@ -1162,6 +1174,30 @@ static void key_depends_on_the_print_job_alone(void **state)
   }
   assert_true(dx_spool_key("urn:1", "17", 1, again));
   assert_string_equal(again, keys[0]);
+}
+
+/* What another user prints, or for another service, is another print job, even
+ * if its client has copied the job-uuid. */
+static void content_is_that_of_one_user_and_service(void **state)
+{
+  struct dx_job *job = receive("D", false);
+  char **const texts[] = {&job->uuid, &job->user, &job->service};
+  char before[DX_KEY_BYTES];
+  size_t i;
+
+  (void)state;
+  job->uuid = strdup("urn:1");
+  job->user = strdup("ann");
+  assert_int_equal(dx_job_set_content(job, &err), DX_OK);
+  assert_true(dx_is_key(job->content));
+  for (i = 0; i < 3; i++) {
+    memcpy(before, job->content, sizeof(before));
+    free(*texts[i]);
+    *texts[i] = strdup("other");
+    assert_int_equal(dx_job_set_content(job, &err), DX_OK);
+    assert_string_not_equal(job->content, before);
+  }
+  dx_job_free(&job);
 }
 
 /* ---- modes, the lock ---- */
@@ -1871,6 +1907,7 @@ int main(void)
       IN_SPOOL(picked_up_receipt_is_the_job),
       IN_SPOOL(known_job_is_not_replaced),
       IN_SPOOL(receipt_is_in_one_place_during_pick_up),
+      IN_SPOOL(file_that_is_not_on_the_disk_gets_no_name),
       IN_SPOOL(alias_is_durable_before_the_job),
       IN_SPOOL(unsynced_name_is_not_relied_on),
       IN_SPOOL(finished_job_is_moved_and_still_found),
@@ -1896,6 +1933,7 @@ int main(void)
       IN_SPOOL(job_that_moves_is_not_missed),
       IN_SPOOL(receipt_is_visited_until_its_job_exists),
       IN_SPOOL(key_depends_on_the_print_job_alone),
+      IN_SPOOL(content_is_that_of_one_user_and_service),
       IN_SPOOL(spool_that_cannot_be_opened_is_closed),
       IN_SPOOL(spool_is_private),
       IN_SPOOL(incomplete_history_is_removed_with_the_lock),

@@ -10,8 +10,10 @@
 #include <sys/inotify.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include "daemon/control.h"
 #include "daemon/status.h"
 #include "lib/base/buf.h"
 #include "lib/base/clock.h"
@@ -247,6 +249,41 @@ static int stop(void **state)
   return temp_dir_remove(dir);
 }
 
+/* It is kept in memory, and its size is what the other end states. */
+static void response_that_is_too_large_is_not_read(void **state)
+{
+  static const char response[] = "{\"bytes\":3}\nabc";
+  struct dx_buf bytes = {0};
+  char request[16];
+  size_t limit;
+  int fd;
+
+  (void)state;
+  assert_int_equal(temp_dir_make(dir), 0);
+  (void)snprintf(path, sizeof(path), "%s/socket", dir);
+  fd = control_listen(AT_FDCWD, path, 0600, &err);
+  assert_true(fd >= 0);
+  assert_int_equal(fcntl(fd, F_SETFL, 0), 0);
+  for (limit = 2; limit <= 3; limit++) {
+    pid_t child = fork();
+
+    if (child == 0) {
+      int client = accept(fd, NULL, NULL);
+
+      (void)!read(client, request, sizeof(request));
+      (void)!write(client, response, sizeof(response) - 1);
+      _exit(0);
+    }
+    assert_int_equal(dx_status_fetch(path, "show", limit, &bytes, &err),
+                     limit == 2 ? DX_E_DAMAGED : DX_OK);
+    assert_int_equal(waitpid(child, NULL, 0), child);
+    assert_int_equal(bytes.len, limit == 2 ? 0 : 3);
+  }
+  dx_buf_release(&bytes);
+  (void)close(fd);
+  assert_int_equal(temp_dir_remove(dir), 0);
+}
+
 static void each_end_is_told_once(void **state)
 {
   struct dx_job *job = make_job(DX_ST_FAILED);
@@ -398,6 +435,7 @@ int main(void)
       cmocka_unit_test(line_of_another_version_is_rejected),
       cmocka_unit_test(job_has_ended_with_its_last_submission),
       cmocka_unit_test(submission_that_is_delivered_late_has_ended_late),
+      cmocka_unit_test(response_that_is_too_large_is_not_read),
       cmocka_unit_test(each_end_is_told_once),
       cmocka_unit_test_setup_teardown(server_without_descriptors_pauses, start,
                                       stop),
