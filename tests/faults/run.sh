@@ -12,6 +12,7 @@
 # A fault in the list is a line with the file, the test, and what is wrong; the
 # text to replace, which is in one place of the file, on lines that begin with -;
 # and what replaces it, on lines that begin with +. Add one where a test is new.
+# The test is a unit test; a script only where no unit test notices the fault.
 set -u -o pipefail
 cd "$(dirname "$0")/../.." || exit 1
 . tests/helper/count.sh
@@ -48,6 +49,23 @@ build()
   make -j"$(nproc)" all && make -j"$(nproc)" check TESTS=
 )
 
+# A script uses any of the programs.
+make_for() # TEST
+{
+  case $1 in
+  *.sh) make all && make check TESTS= ;;
+  *) make "$1" ;;
+  esac
+}
+
+passes() # TEST
+{
+  case $1 in
+  *.sh) timeout 120 "../$1" ;;
+  *) timeout 120 "$1" ;;
+  esac
+}
+
 # A fault that does not compile, or that nothing runs, shows nothing.
 plant() # FILE TEST NAME OLD NEW
 {
@@ -60,9 +78,9 @@ plant() # FILE TEST NAME OLD NEW
     return
   fi
   printf '%s\n' "${text/"$4"/"$5"}" > "$file"
-  if ! make "$2" > "$log" 2>&1; then
+  if ! make_for "$2" > "$log" 2>&1; then
     not_ok "$1: $3: it compiles" "$(grep -m 3 error "$log")"
-  elif timeout 120 "$2" > "$log" 2>&1; then
+  elif passes "$2" > "$log" 2>&1; then
     not_ok "NOT noticed by $2: $1: $3"
   else
     ok "noticed by $2: $1: $3"
@@ -96,7 +114,7 @@ cd "$DX_BUILD" || exit 1
 
 # Without a fault each test passes, or its failure would show nothing.
 for test in $(printf '%s\n' "${tests[@]}" | sort -u); do
-  check "without a fault, $test passes" timeout 120 "$test"
+  check "without a fault, $test passes" passes "$test"
 done
 for ((i = 0; i <= n; i++)); do
   [ -z "${files[i]-}" ] ||

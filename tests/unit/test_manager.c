@@ -1186,6 +1186,47 @@ static void retry_names_the_print_job_that_is_held(void **state)
   assert_true(managed->job->print.decided);
 }
 
+/* Its connection broke, which docextractd has not noticed yet. */
+static void backend_that_connects_again_has_its_job(void **state)
+{
+  struct managed *managed = take(KEY, true);
+  struct client *first = attend(managed), *second = attend(managed);
+
+  (void)state;
+  check_heard(first, "gone");
+  assert_null(first->managed);
+  assert_ptr_equal(managed->attendant, second);
+}
+
+/* Its backend would go on, and CUPS would have it. */
+static void print_job_that_runs_is_not_canceled_here(void **state)
+{
+  struct managed *managed = take(KEY, true);
+  struct dx_job *job = managed->job;
+
+  (void)state;
+  free(job->queue);
+  free(job->cups_id);
+  job->queue = strdup("chart");
+  job->cups_id = strdup("12");
+  (void)attend(managed);
+  say(dial(), "cancel " KEY);
+  check_heard(&dialed[1].client,
+              "error E_JOB this is print job chart-12, which is being "
+              "processed; cancel it with: cancel chart-12");
+  assert_int_equal(dx_job_count(job, DX_ST_CANCELED), 0);
+}
+
+/* Its documents may be the only copy. */
+static void failed_job_is_not_purged(void **state)
+{
+  (void)state;
+  fail_job(KEY, false);
+  say(dial(), "purge " KEY);
+  check_heard(&dialed[0].client, "error E_JOB ");
+  assert_int_equal(stored_state(KEY), DX_ST_FAILED);
+}
+
 static void job_whose_on_result_is_pending_is_not_purged(void **state)
 {
   struct dx_job *job;
@@ -1450,6 +1491,9 @@ int main(void)
       MANAGED(job_is_found_by_each_of_its_print_jobs),
       MANAGED(retried_job_is_saved_and_new),
       MANAGED(retry_names_the_print_job_that_is_held),
+      MANAGED(backend_that_connects_again_has_its_job),
+      MANAGED(print_job_that_runs_is_not_canceled_here),
+      MANAGED(failed_job_is_not_purged),
       MANAGED(job_whose_on_result_is_pending_is_not_purged),
       MANAGED(cancel_acknowledges_an_on_result_that_failed),
       MANAGED(cancel_leaves_an_on_result_that_has_not_failed),
