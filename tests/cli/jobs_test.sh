@@ -125,6 +125,15 @@ listed() # OPTION...: the first characters of the keys that are listed
   tail -n +2 <<< "$out" | cut -c 1-8 | xargs
 }
 
+another_like() # KEY: another key with the same ten digits at its beginning
+{
+  if [ "${1:10:1}" != 0 ]; then
+    printf '%.10s%022x' "$1" 1
+  else
+    printf '%.10s1%021x' "$1" 1
+  fi
+}
+
 fresh() # an empty spool, and a service without faults
 {
   new_spool
@@ -133,7 +142,7 @@ fresh() # an empty spool, and a service without faults
   : > "$dir/log"
 }
 
-# --- jobs ------------------------------------------------------------------
+section 'the list'
 
 fresh
 dx jobs
@@ -190,8 +199,7 @@ has 'jobs --json: also in its message' \
 edit "$key" '.submissions[0] |= (.hook_ms = 0 | .message = "")'
 
 # A second job whose key has the same ten digits at its beginning.
-alike=${key:0:10}$(printf '%022x' 1)
-[ "${key:10:1}" != 0 ] || alike=${key:0:10}1$(printf '%021x' 1)
+alike=$(another_like "$key")
 cp -a "$spool/jobs/$key" "$spool/jobs/$alike"
 edit "$alike" ".key = \"$alike\" | .file_id = \"\" | .submissions[0].state = \"extracted\" |
   .submissions[0].source_id = \"s\" | .submissions[0].section = \"default\" |
@@ -220,7 +228,7 @@ dx jobs --json
 is 'jobs: jobs in damaged/ are counted' \
   "$rc $(jq length <<< "$out") $err" "0 2 2 damaged jobs in '$spool/damaged'"
 
-# --- naming a job ----------------------------------------------------------
+section 'naming a job'
 
 no_job() # TEXT NAME PATTERN
 {
@@ -230,6 +238,10 @@ no_job() # TEXT NAME PATTERN
     has "$verb, $1" "$rc $err" "^65 .*$3"
   done
 }
+fresh
+submit_failed "$dir/a.pdf" "$dir/b.pdf"
+failed_key=$key
+alike=$(another_like "$key")
 no_job 'three digits are too few' \
   "${failed_key:0:3}" 'at least its first 4 digits'
 no_job 'an unknown job' ffffffffffffffff \
@@ -250,10 +262,13 @@ dx retry $'cha\033rt-12' "${failed_key}0"
 has 'retry: control characters in one of several names are not printed' \
   "$rc $err" '^65 docextract: not a job: give its key'
 
-# --- retry: what failed ----------------------------------------------------
+section 'retry: what the service refused'
 
+fresh
+dx submit "$dir/a.pdf" "$dir/b.pdf" # a job whose results stay
+submit_failed "$dir/a.pdf" "$dir/b.pdf"
+failed_key=$key
 : > "$dir/log"
-key=$failed_key
 retried "${failed_key:0:6}"
 is 'retry: a refused job is retried' "$rc $err $out" \
   "0  Retrying job $key; check with: docextract jobs"
@@ -295,7 +310,7 @@ has 'retry: says when nothing can be retried' "$rc $(tail -n 1 <<< "$err")" \
 has 'retry: and why' "$err" '^docextract: document 1 is no longer in the spool'
 is 'retry: nothing is sent then' "$(sent)" '1 1'
 
-# --- a job that was interrupted --------------------------------------------
+section 'a job that was interrupted'
 
 is_extracted() # TEXT SENT
 {
@@ -421,7 +436,7 @@ faults ''
 retried "$key"
 is 'retry: it is sent at once, when BaseURL is right' "$rc $(mrns)" '0 1'
 
-# --- retry: what failed after its upload -----------------------------------
+section 'retry: what failed after its upload'
 
 failed_uploaded() # KEY
 {
@@ -456,7 +471,7 @@ backend 12 "$dir/a.pdf"
 is 'retry: nor is a released print job sent again' \
   "$(state "$key") $(sent) $(mrns)" 'extracted 1 1 1'
 
-# --- print jobs ------------------------------------------------------------
+section 'print jobs'
 
 fresh
 backend 12 "$dir/a.pdf" job-uuid=urn:uuid:forged
@@ -564,7 +579,7 @@ dx cancel chart-12
 has 'undecided: cancel gives it up' "$rc $out" "^0 Canceled job $key"
 is 'undecided: nothing of it was sent' "$(sent) $(documents)" '0 0 0'
 
-# --- all of them -----------------------------------------------------------
+section 'all of them'
 
 undecided
 undecided_key=$key
@@ -621,7 +636,7 @@ does_not_fit "jobs in state 'extracted' have finished; there is nothing to retry
 does_not_fit "unknown state 'lost'; possible states: .*" retry --all --state lost
 does_not_fit "'retry' does not accept --user" retry --all --user ann
 
-# --- cancel ----------------------------------------------------------------
+section 'cancel'
 
 manifest() # outcome and reason of the only one
 {
@@ -741,7 +756,7 @@ is 'jobs: a receipt that cannot be read is counted' "$rc $err" \
 1 damaged job in '$spool/damaged'"
 end_play
 
-# --- no docextractd runs -----------------------------------------------------
+section 'no docextractd runs'
 
 # The commands that read do without it.
 fresh
@@ -759,7 +774,7 @@ for verb in "retry $key" "cancel $key" 'jobs --seen' hello; do
 done
 is 'and the job is as it was' "$(state "$key")" failed
 
-# --- docextractd loads its configuration -------------------------------------
+section 'docextractd loads its configuration'
 
 # To clients, a spool that is not locked is one without docextractd.
 start_docextractd
@@ -784,7 +799,7 @@ wait "$watcher"
 is 'the spool stays locked while docextractd loads its configuration' \
   "$? $(cat "$dir/free")" '0 0'
 
-# --- print jobs by their name, and several jobs -----------------------------
+section 'a print job by its name, and several jobs'
 
 fresh
 backend 12 "$dir/a.pdf"
@@ -871,7 +886,7 @@ dx purge
 has 'purge: removes canceled jobs' "$rc $out" '^0 Removed [0-9]+ finished job'
 is 'purge: this one' "$(job_dir "$key")" ''
 
-# --- jobs: which, and in which order ---------------------------------------
+section 'jobs: which, and in which order'
 
 fresh
 backend 12 "$dir/a.pdf"
@@ -973,7 +988,7 @@ end_play
 dx jobs
 has 'jobs: nor one if it is not tried again' "$out" '0  The chart is on this computer: no connection$'
 
-# --- jobs JOB: one in detail -----------------------------------------------
+section 'jobs JOB: one in detail'
 
 fresh
 dx submit --title Ahrens-4711 "$dir/a.pdf"
@@ -1009,7 +1024,7 @@ has 'jobs JOB: not with --all' "$rc $err" \
 dx jobs 00000000
 has 'jobs JOB: one that does not exist' "$rc $err" '^[1-9].*00000000'
 
-# --- jobs --watch ----------------------------------------------------------
+section 'jobs --watch'
 
 # A reader must never find half of it. Another file would be that of a copy.
 replace() # KEY FILTER
