@@ -7,7 +7,22 @@
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/frame.sh"
 
-# --- the command line ------------------------------------------------------
+# --- what several sections need ----------------------------------------------
+
+cp "$dir/a.pdf" "$dir/Secretname.pdf"
+printf 'Patient: M\x81ller\n' > "$dir/cp850.txt"
+: > "$dir/file"
+
+make_certificate() # of the simulator
+{
+  [ ! -e "$dir/tls.pem" ] || return 0
+  openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=localhost \
+    -addext 'subjectAltName=IP:127.0.0.1' -keyout "$dir/tls.key" \
+    -out "$dir/tls.pem" 2> "$dir/openssl.err"
+  chmod 644 "$dir/tls.pem"
+}
+
+section 'the command line'
 
 dx frobnicate
 is 'an unknown command is a usage error' "$rc" 64
@@ -121,7 +136,7 @@ done
 is 'the backend prints the same' \
   "$("$build/backend/docextract" --version)" "docextract-backend $version"
 
-# --- config ----------------------------------------------------------------
+section 'config'
 
 configure 'APIRate 5'
 dx config
@@ -273,7 +288,7 @@ chmod 664 "$conf"
 dx config
 has 'config: one that others may write is refused' "$rc $err" '^78 .*chmod go-w'
 
-# --- hello -----------------------------------------------------------------
+section 'hello: before the connection'
 
 new_spool
 configure
@@ -429,7 +444,7 @@ for mode in 755 720 700; do
 done
 rm -r "$CUPS_SERVERBIN/backend"
 
-# --- report runs programs for their versions -------------------------------
+section 'report runs programs for their versions'
 
 bin=$CUPS_SERVERBIN
 export CUPS_SERVERBIN=$dir/programs
@@ -477,7 +492,7 @@ has 'report: a program that hangs is ended' "$rc $out" \
   '^  todocextract does not print its version$'
 export CUPS_SERVERBIN=$bin
 
-# --- hello: the connection --------------------------------------------------
+section 'hello: the connection'
 
 # A port on which nothing listens: the simulator has just closed it.
 stop_sim
@@ -494,10 +509,7 @@ has 'hello, no TLS: the message says what to do' "$err" \
   'port of BaseURL supports HTTPS'
 hasnt 'hello, no TLS: does not blame the certificate' "$err" 'certificate'
 
-openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=localhost \
-  -addext 'subjectAltName=IP:127.0.0.1' -keyout "$dir/tls.key" \
-  -out "$dir/tls.pem" 2> "$dir/openssl.err"
-chmod 644 "$dir/tls.pem"
+make_certificate
 start_sim --tls-cert "$dir/tls.pem" --tls-key "$dir/tls.key"
 configure
 fails 'an unknown certificate authority' certificate 78 'CAFile'
@@ -559,7 +571,7 @@ dx hello
 has 'hello: a clock that is slightly off causes a warning' "$rc $out" \
   'warning: the clock .*([6-9][0-9]|100) s behind'
 
-# --- hello: no response ----------------------------------------------------
+section 'hello: no response'
 
 mkfifo "$dir/silent.in"
 "$build/tests/cli/silent" < "$dir/silent.in" > "$dir/silent.out" &
@@ -602,7 +614,7 @@ exec 8>&-
 wait "$silent_pid"
 is 'the silent network ends' "$?" 0
 
-# --- hello: warnings -------------------------------------------------------
+section 'hello: warnings'
 
 start_sim
 configure
@@ -640,7 +652,6 @@ dx hello
 hasnt 'hello: other values cannot' "$out" '^warning'
 rm "$dir/cupsd.conf"
 
-: > "$dir/file"
 RESULTS=$dir/file configure
 dx hello
 has 'hello: results that cannot be written are named' "$out" \
@@ -656,7 +667,7 @@ if [ "$(id -u)" = 0 ]; then
     "^warning: results .*roots': .*; '$owner' must be able to write there\$"
 fi
 
-# --- submit ----------------------------------------------------------------
+section 'submit: what is sent'
 
 new_spool
 configure
@@ -710,7 +721,6 @@ is 'submit: --title is the title' \
 
 new_spool
 : > "$dir/log"
-printf 'Patient: M\x81ller\n' > "$dir/cp850.txt"
 dx submit --text-encoding cp850 "$dir/cp850.txt" "$dir/a.pdf"
 is 'submit: --text-encoding is the encoding of text files' \
   "$rc $(calls put .status==200)" '0 2'
@@ -749,7 +759,6 @@ fi
 
 new_spool
 : > "$dir/log"
-cp "$dir/a.pdf" "$dir/Secretname.pdf"
 DRIVER_OPTIONS=--verbose dx --verbose submit --title Secrettitle \
   "$dir/Secretname.pdf"
 is 'submit: docextractd --verbose logs every call' \
@@ -758,7 +767,7 @@ hasnt 'submit: names and titles are never printed' \
   "$out$err$(cat "$dir"/driver.*)" 'Secret'
 stop_docextractd
 
-# --- hello on a terminal ----------------------------------------------------
+section 'hello on a terminal'
 
 new_spool
 start_docextractd
@@ -772,7 +781,7 @@ TERMINAL=dumb on_terminal hello
 end_terminal
 hasnt 'hello on a terminal: TERM=dumb is respected' "$out" $'\033'
 
-# --- submit: refused before anything is sent -------------------------------
+section 'submit: refused before anything is sent'
 
 new_spool
 : > "$dir/log"
@@ -847,7 +856,7 @@ chmod 500 "$spool"
 refused 'a spool that cannot be written' 74 'ermission' "$dir/a.pdf"
 chmod 700 "$spool"
 
-# --- submit: the filter ----------------------------------------------------
+section 'submit: the filter'
 
 start_sim --data-dir "$dir/data"
 configure
@@ -976,7 +985,7 @@ check 'submit, SIGINT while the filter runs: it is ended, too' filter_is_gone
 is 'submit, SIGINT while the filter runs: nothing is kept' \
   "$(jobs | wc -l) $(ls -A "$spool/incoming")" '0 '
 
-# --- a kernel without seccomp ------------------------------------------------
+section 'a kernel without seccomp'
 
 with_seccomp=$program
 printf '#!/bin/sh\nexec %q %q "$@"\n' "$build/tests/helper/noseccomp" \
@@ -1014,7 +1023,7 @@ dx hello
 has 'hello: the service default need not be chosen' "$out" \
   "^ok +configuration .*, service 'default'\$"
 
-# --- submit: errors on the way ---------------------------------------------
+section 'submit: errors on the way'
 
 new_spool
 configure
@@ -1038,6 +1047,7 @@ is 'submit, one of two refused: the other result is printed' \
     "$(grep '^/' <<< "$out")")" 1
 faults ''
 
+make_certificate
 start_sim --tls-cert "$dir/tls.pem" --tls-key "$dir/tls.key"
 new_spool
 configure
