@@ -81,8 +81,12 @@ end_watch()
   reap
 }
 keys() { jq -r '.job.key // empty' | sort | xargs; }
-
-# --- without docextractd ----------------------------------------------------
+make_run() # the directory of the socket
+{
+  mkdir -p "$dir/run"
+  give "$dir/run"
+}
+then='print it to a new PDF, and print that, or ask the administrator'
 
 job_of "$ann" "$dir/a.pdf"
 ann_key=$key ann_result=$result
@@ -99,6 +103,9 @@ dx_as() # USER ARGUMENT...
   err=$(cat "$dir/err")
   no_sanitizer
 }
+
+section 'without docextractd'
+
 if if_root; then
   for verb in jobs "show ${ann_key:0:8}"; do
     # shellcheck disable=SC2086
@@ -109,10 +116,9 @@ docextractd is not running; ask the administrator to start it"
   done
 fi
 
-# --- jobs ------------------------------------------------------------------
+section 'jobs'
 
-mkdir -p "$dir/run"
-give "$dir/run"
+make_run
 start_serving
 is 'everybody may connect' "$(stat -c %a "$STATUS_SOCKET")" 666
 if if_root; then
@@ -149,8 +155,10 @@ if if_root; then
     '^{"error":"E_ACCESS","message":"metrics are for administrators '
 fi
 
-# --- show ------------------------------------------------------------------
+section 'show'
 
+make_run
+start_serving
 shown() { ask "$1" "show $2 $3" | tail -n +2 | cmp -s - "$results/$3"; }
 check 'show: the result as the service sent it' shown "$ann" "$ann_key" "$ann_result"
 head=$(ask "$ann" "show $ann_key $ann_result" | head -n 1)
@@ -215,8 +223,10 @@ has 'show: opens no FIFO' "$(ask "$ann" "show $ann_key $ann_result")" \
 rm "$results/$ann_result"
 mv "$dir/taken" "$results/$ann_result"
 
-# --- the command ------------------------------------------------------------
+section 'the command'
 
+make_run
+start_serving
 if if_root; then
   dx jobs
   all=$out
@@ -257,8 +267,9 @@ if if_root; then
   chmod o+r "$conf"
 fi
 
-# --- watch -----------------------------------------------------------------
+section 'watch'
 
+make_run
 # If root runs the test: as a user who gets only their own jobs; otherwise as
 # the owner, who gets all jobs.
 failed_job_of "$bob"
@@ -293,7 +304,6 @@ is 'watch: what ended since then' \
 faults 'create * status 422\n'
 dx retry "$key"
 until_true has_watched $((n + 1))
-then='print it to a new PDF, and print that, or ask the administrator'
 is 'watch: what failed, and why' "$(tail -n 1 "$dir/watched" |
   jq -c '[.job.key, .job.submissions[0].state, .sentence]')" \
   "[\"$key\",\"failed\",\"The chart was not extracted: the service rejected it; $then\"]"
@@ -326,8 +336,9 @@ dx retry "$key"
 check 'watch: what ends after a time that is still to come' until_true is_told
 end_watch
 
-# --- the words -------------------------------------------------------------
+section 'the words'
 
+make_run
 if if_root; then
   failed_job_of "$ann"
   start_serving
@@ -371,7 +382,7 @@ if if_root; then
   has 'words: the owner reads that' "$(ask "$owner" jobs)" 'TokenCommand'
 fi
 
-# --- what a user can do ----------------------------------------------------
+section 'what a user can do'
 
 # How its backend has ended; there is no cupsd to ask, and no service.
 of_cups() # BACKEND STATE CODE [UNCLEAR_MS]
@@ -382,7 +393,13 @@ of_cups() # BACKEND STATE CODE [UNCLEAR_MS]
     .submissions[0].code = $3"
   start_serving
 }
+make_run
 if if_root; then
+  start_sim
+  configure
+  chmod 644 "$conf"
+  failed_job_of "$ann"
+  stop_sim
   of_cups ended failed '"E_REFUSED"'
   dx_as "$ann" retry chart-12
   is 'retry: a user learns how to release their print job' "$rc $out$err" \
@@ -431,8 +448,9 @@ docextract retry ${key:0:8}"
     "$(jq -r '.submissions[0].state' "$spool/jobs/$key/job.json")" stored
 fi
 
-# --- a hostile client ------------------------------------------------------
+section 'a hostile client'
 
+make_run
 start_sim
 configure
 chmod 644 "$conf"
@@ -502,8 +520,10 @@ WAIT_S=40 check 'hostile: a response has to be read in time' \
   until_true is_gone "$deaf"
 is 'but who watches may wait' "$(is_gone "$long" || echo watches)" watches
 
-# --- the process that serves it --------------------------------------------
+section 'the process that serves it'
 
+make_run
+start_serving
 kill -KILL "$(server)"
 is_served() { [ "$(ask "$ann" jobs 2> "$dir/null" | tail -n 1)" = '{"end":true}' ]; }
 check 'a server that was killed is started again' until_true is_served
