@@ -16,12 +16,34 @@ submitted() # FILE...: sets key, and files to the paths of the results
 
 row() { grep -E "^ +$1 " <<< "$out" | xargs; } # FIELD: its row
 
-# --- show: a job -------------------------------------------------------------
+# --- a job, and a file ---------------------------------------------------------
 
 "$mkpdf" "$dir/values.pdf" \
   "Patient: Ann Ahrens|MRN: 17|DOB: 03/07/1984|\
 WBC 7.10 10^3/uL (4.50 - 11.0)|Hemoglobin 17.20 g/dL (12.0 - 16.0)"
 submitted "$dir/values.pdf"
+
+m() { printf '"%s":{"value":%s,"measurement_unit":"%s","range":%s}' "$@"; }
+result() # DOCUMENT-MEMBERS: the end of a result, after its ids
+{
+  printf '"case_name":"a\\u001b[31mb\\u009bc\\u202ed",'
+  printf '"medical_data":{"d1":{"patient_last_name":"\\u001b]0;x\\u0007y",'
+  printf '%s}}}}' "$1"
+}
+long=0.$(printf '%080d' 1)
+result "$(m seven 7.10 g '{"min":4.50,"max":7.1}'),$(m huge 1e400 g \
+  '{"min":1,"max":9e399}'),$(m tiny -0.0 g '{"min":0}'),$(m small \
+  -1E-400 g '{"min":0}'),$(m long "$long" g '{"max":0}'),$(m odd '"<5"' g \
+  '{"min":1,"max":2}'),$(m esc 1 '\u001b[2J\u009b' null),\"yes\":true,
+  \"no\":null,\"list\":[1,2]" > "$dir/end.json"
+{
+  printf '{"status":200,"results":{"status":"complete","id":"c1",'
+  printf '"source_id":"s1",'
+  cat "$dir/end.json"
+} > "$dir/result.json"
+
+section 'show: a job'
+
 dx show "${key:0:8}"
 is 'show: a job is shown' "$rc $err" '0 '
 has 'show: the patient is shown' "$out" \
@@ -44,7 +66,7 @@ on_terminal show "$key"
 end_terminal
 has 'show: a mark has color on a terminal' "$rc $out" $'\033\\[31mhigh'
 
-# --- show: dates of birth ------------------------------------------------------
+section 'show: dates of birth'
 
 born() # TEXT: as shown in the table, and on the page
 {
@@ -62,7 +84,7 @@ for row in '4/9/1967=1967-04-09 (4/9/1967)' '12/31/2025=2025-12-31 (12/31/2025)'
     "${row#*=}"$'\n'"${row#*=}"
 done
 
-# --- show: in the language of the user ----------------------------------------
+section 'show: in the language of the user'
 
 in_language() # LOCALE ARGUMENT...
 {
@@ -84,7 +106,7 @@ has 'show --html: the page is in the language of the user' "$out" \
 has 'show --html: so are its labels' "$out" '<h1>Ausgelesene Werte</h1>'
 has 'show --html: and marks' "$out" '▲ hoch<'
 
-# --- show: nothing -----------------------------------------------------------
+section 'show: nothing'
 
 for data in '{}' 'null' '{"d1":{}}' '{"d1":{"patient_mrn":null,"list":[""]}}'; do
   echo "{\"results\":{\"status\":\"complete\",\"id\":\"c1\",\"medical_data\":\
@@ -101,21 +123,8 @@ dx show "$dir/empty.json"
 is 'show: no data at all is nothing, too' "$rc $err $(tail -n 1 "$dir/out")" \
   '0  Nothing was found in it'
 
-# --- show: digits and control characters -------------------------------------
+section 'show: digits and control characters'
 
-m() { printf '"%s":{"value":%s,"measurement_unit":"%s","range":%s}' "$@"; }
-result() # DOCUMENT-MEMBERS: the end of a result, after its ids
-{
-  printf '"case_name":"a\\u001b[31mb\\u009bc\\u202ed",'
-  printf '"medical_data":{"d1":{"patient_last_name":"\\u001b]0;x\\u0007y",'
-  printf '%s}}}}' "$1"
-}
-long=0.$(printf '%080d' 1)
-result "$(m seven 7.10 g '{"min":4.50,"max":7.1}'),$(m huge 1e400 g \
-  '{"min":1,"max":9e399}'),$(m tiny -0.0 g '{"min":0}'),$(m small \
-  -1E-400 g '{"min":0}'),$(m long "$long" g '{"max":0}'),$(m odd '"<5"' g \
-  '{"min":1,"max":2}'),$(m esc 1 '\u001b[2J\u009b' null),\"yes\":true,
-  \"no\":null,\"list\":[1,2]" > "$dir/end.json"
 faults "extract * edit |\"case_name\".*|$(tr -d '\n' < "$dir/end.json" |
   sed 's/\\/\\\\/g')|\n"
 configure
@@ -147,13 +156,8 @@ end_terminal
 is 'show --json: control characters are replaced on a terminal' \
   "$(tr -d '\r' <<< "$out")" $'{"a":\t"?[2J?x?y"}'
 
-# --- show: a file -----------------------------------------------------------
+section 'show: a file'
 
-{
-  printf '{"status":200,"results":{"status":"complete","id":"c1",'
-  printf '"source_id":"s1",'
-  cat "$dir/end.json"
-} > "$dir/result.json"
 out=$(cd "$dir" &&
   "${as_owner[@]}" "$program" -c "$dir/none.conf" show result.json)
 is 'show: a file needs no configuration' "$? $(row seven)" \
@@ -201,7 +205,7 @@ echo '{"results":{"medical_data":{"d":{"a":01}}}}' > "$dir/bad.json"
 dx show "$dir/bad.json"
 has 'show: malformed JSON is refused' "$rc $err" '^65 .*not a result'
 
-# --- show --html -------------------------------------------------------------
+section 'show --html'
 
 page() { tr -d '\n' < "$dir/out"; }
 row_of() # FIELD: of the page, text only
@@ -313,7 +317,7 @@ done
 dx show --html "$dir/e.txt"
 is 'show --html: what is no result is no page' "$rc $out" '65 '
 
-# --- show: missing results --------------------------------------------------
+section 'show: missing results'
 
 new_spool
 start_sim
@@ -376,7 +380,7 @@ has 'show: of a canceled job, that it is, once' "$err" \
 dx show 12345
 has 'show: an unknown job is an error' "$rc $err" '^65 .*no job'
 
-# --- purge ------------------------------------------------------------------
+section 'purge'
 
 old() { "${as_owner[@]}" touch -d '8 days ago' "$(job_dir "$1")/job.json"; }
 kept() { jobs | wc -l; }
