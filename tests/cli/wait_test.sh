@@ -41,19 +41,20 @@ on_terminal_until() # PATTERN ARGUMENT...
   until_true grep -q -e "$1" "$dir/out"
 }
 
-# --- what has ended -----------------------------------------------------------
-
 submitted "$dir/a.pdf"
 extracted=$key
-dx wait "$key"
-is 'extracted: success, without a word' "$rc $out$err" '0 '
-stop_docextractd
-dx wait "$key"
-is 'extracted: also without docextractd' "$rc $out$err" '0 '
 faults 'create * status 422\n'
 submitted "$dir/b.pdf"
 rejected=$key status=$rc message=$(tail -n 1 <<< "$err")
 faults ''
+
+section 'what has ended'
+
+dx wait "$extracted"
+is 'extracted: success, without a word' "$rc $out$err" '0 '
+stop_docextractd
+dx wait "$extracted"
+is 'extracted: also without docextractd' "$rc $out$err" '0 '
 is 'failed: submit ends with this status' "$status" 65
 dx wait "$rejected"
 is 'failed: wait ends as submit did' "$rc $out$err" "$status $message"
@@ -70,7 +71,7 @@ has 'an unknown job: what lists jobs' "$rc $err" \
 dx wait
 has 'without a job: what it takes' "$rc $err" "^64 .*'wait' takes JOB\.\.\."
 
-# --- what goes on -------------------------------------------------------------
+section 'what goes on'
 
 begin_job "$dir/a.pdf"
 on_terminal_until 'waiting' wait "$key"
@@ -158,7 +159,7 @@ if if_root; then
     '^65 .*no job'
 fi
 
-# --- what needs a decision ----------------------------------------------------
+section 'what needs a decision'
 
 begin_job "$dir/a.pdf"
 edit "$key" '.queue = "chart" | .id = "12" | .print.undecided = true |
@@ -167,7 +168,7 @@ dx wait "$key"
 has 'undecided: how to decide' "$rc $err" \
   "^75 docextract: job $key needs a decision; to send it: docextract retry ${key:0:8}; to cancel it: docextract cancel ${key:0:8}\$"
 
-# --- submit --quiet -----------------------------------------------------------
+section 'submit --quiet'
 
 faults ''
 dx submit --quiet "$dir/a.pdf"
