@@ -49,12 +49,24 @@ base64 -d > "$dir/dot.jpg" << 'END'
 HBwgJC4nICIsIxwcKDcpLDAxNDQ0Hyc5PTgyPC4zNDL/wAALCAABAAEBAREA/8QAFAABAAAAAAAA
 AAAAAAAAAAAAB//EABQQAQAAAAAAAAAAAAAAAAAAAAD/2gAIAQEAAD8AP3//2Q==
 END
+printf 'Patient: Jane Roe\n' > "$dir/text"
+printf 'P2 2 1 255 0 128\n' > "$dir/gray.pgm"
+base64 -d > "$dir/dot.gif" << 'END'
+R0lGODlhAQABAIAAAP8AAAAAACwAAAAAAQABAAACAkQBADs=
+END
 head -c 60 "$dir/dot.png" > "$dir/cut.png"
 head -c -3 "$dir/dot.jpg" > "$dir/cut.jpg"
 
+make_many() # pages: 2000
+{
+  # shellcheck disable=SC2046 # one word a file
+  [ -e "$dir/many.pdf" ] ||
+    qpdf --empty --pages $(yes "$dir/five.pdf" | head -n 400) -- "$dir/many.pdf"
+}
+
 configure "SeparatorPage $dir/separator.pdf"
 
-# --- one entry, whatever the input ---------------------------------------------
+section 'one entry, whatever the input'
 
 is 'a PDF becomes a document' "$(result "$dir/five.pdf")" 'document 5 0'
 run < "$dir/five.pdf"
@@ -124,7 +136,7 @@ is 'an invalid origin is omitted' "$(field origin)" ''
 is 'a missing file is refused' \
   "$(run "$dir/nonexistent"; kind_of; echo "$status")" $'refused trouble\n0'
 
-# --- passwords -------------------------------------------------------------
+section 'passwords'
 
 run < "$dir/protected.pdf"
 is 'a PDF that may not be printed says so' "$(reason)" \
@@ -136,7 +148,7 @@ is 'what is sent is not encrypted' \
 is 'and has the same pages' "$(text_of "$dir/body")" \
   "$(text_of "$dir/five.pdf")"
 
-# --- reproducibility --------------------------------------------------------
+section 'reproducibility'
 
 with_id() # DIGIT FILE: five.pdf with an /ID
 {
@@ -153,11 +165,6 @@ run < "$dir/id2.pdf"
 is 'the old /ID is removed' \
   "$(cmp "$dir/out" "$dir/first" && echo same)" same
 # What becomes a PDF here has no date in it either.
-printf 'Patient: Jane Roe\n' > "$dir/text"
-printf 'P2 2 1 255 0 128\n' > "$dir/gray.pgm"
-base64 -d > "$dir/dot.gif" << 'END'
-R0lGODlhAQABAIAAAP8AAAAAACwAAAAAAQABAAACAkQBADs=
-END
 for file in text gray.pgm dot.gif; do
   run < "$dir/$file"
   cp "$dir/out" "$dir/first"
@@ -166,7 +173,7 @@ for file in text gray.pgm dot.gif; do
     "$(kind_of) $(cmp "$dir/out" "$dir/first" && echo same)" 'document 1 same'
 done
 
-# --- options ---------------------------------------------------------------
+section 'options'
 
 options='DocumentGrouping=Together'
 run < "$dir/five.pdf"
@@ -184,7 +191,7 @@ mv "$PPD.orig" "$PPD"
 is 'without a PPD the document is refused' \
   "$(export PPD=$dir/nonexistent; result "$dir/five.pdf")" 'refused options 0'
 
-# --- pages -----------------------------------------------------------------
+section 'pages'
 
 while read -r options pages text; do
   is "$options: pages" "$(result "$dir/five.pdf") $(text_of "$dir/body")" \
@@ -247,7 +254,7 @@ is 'separator pages are inserted between the selected pages' \
   'document 4 0 two three SEPARATOR four'
 options=
 
-# --- the program that made it ------------------------------------------------
+section 'the program that made it'
 
 gs -q -dNOPAUSE -dBATCH -sDEVICE=pdfwrite -sOutputFile="$dir/made.pdf" \
   "$dir/one.pdf"
@@ -272,7 +279,7 @@ is 'a producer that looks like no program: refused' "$(result "$dir/odd.pdf")" \
   'refused protected 0'
 is 'and it is left out' "$(field program)" ''
 
-# --- separators ------------------------------------------------------------
+section 'separators'
 
 while read -r choice pages text; do
   options="CaseSeparators=$choice"
@@ -315,8 +322,7 @@ is 'and keep what they inherited' \
   "$(pdfinfo -l 7 "$dir/body" |
     awk '/^Page .*size/ { printf "%s %s ", $4, $6 }
          /^Page .*rot/ { printf "%s ", $4 }')" "$sizes"
-# shellcheck disable=SC2046 # one word a file
-qpdf --empty --pages $(yes "$dir/five.pdf" | head -n 400) -- "$dir/many.pdf"
+make_many
 options=CaseSeparators=Every1
 qpdf --empty --pages "$dir/five.pdf" 1 "$dir/inherits.pdf" 1 "$dir/five.pdf" 2 \
   "$dir/inherits.pdf" 1 -- "$dir/sizes.pdf"
@@ -345,7 +351,7 @@ is 'refused: no configuration at all' \
   "$(export CUPS_SERVERROOT=$dir/nonexistent; result "$dir/five.pdf")" \
   'refused no-separator 0'
 
-# --- limits ----------------------------------------------------------------
+section 'limits'
 
 options=
 { cat "$dir/dot.png"; head -c 1048576 /dev/zero; } > "$dir/large.png"
@@ -388,8 +394,9 @@ options=
 rm "$dir/huge.pdf" "$dir/large.png"
 configure "SeparatorPage $dir/separator.pdf"
 
-# --- local errors ----------------------------------------------
+section 'local errors'
 
+make_many
 options=
 is 'no temporary directory: refused' \
   "$(export TMPDIR=$dir/nonexistent; result "$dir/five.pdf")" \
@@ -424,8 +431,9 @@ is 'no room for its last bytes: refused' \
 is 'just enough room: a document' \
   "$(limited $((length / 1024 + 1)))" 'document 3999'
 
-# --- exit status ---------------------------------------------------------------
+section 'exit status'
 
+make_many
 "$filter" > "$dir/out" 2> "$dir/err" < /dev/null
 is 'invalid arguments exit with 1' "$? $(wc -c < "$dir/out")" '1 0'
 is 'with the backend of another driver nothing is written' "$(
