@@ -24,7 +24,9 @@ part() # FILE NUMERATOR DENOMINATOR: so much of it
   head -c $(($(stat -c %s "$1") * $2 / $3)) "$1"
 }
 
-# --- rasters -----------------------------------------------------------------
+"$mkpdf" "$dir/three.pdf" 'MRN: 1' 'MRN: 2' 'MRN: 3'
+
+section 'rasters'
 
 # A page of 8 bits for each pixel, with rows of four runs; HEIGHT must be even.
 urf_page() # WIDTH HEIGHT
@@ -114,9 +116,8 @@ a-pixel-that-is-cut 1 1 \0\0ab incomplete,_page_1:_it_has_only_0_of_1_rows
 no-pixels 0 1 \0\0abc damaged,_page_1:_its_header_is_invalid
 END
 
-# --- PostScript --------------------------------------------------------------
+section 'PostScript'
 
-"$mkpdf" "$dir/three.pdf" 'MRN: 1' 'MRN: 2' 'MRN: 3'
 pdftops -q "$dir/three.pdf" "$dir/pages.ps" # "%%Pages: 3"
 sed -e 's/^%%Pages: 3/%%Pages: (atend)/' -e 's/^%%Trailer/&\n%%Pages: 3/' \
   "$dir/pages.ps" > "$dir/atend.ps"
@@ -226,7 +227,7 @@ done << 'END'
 statusdict begin /#copies 3 def end << /NumCopies 3 /Collate true >> setpagedevice
 END
 
-# --- what Ghostscript may do -------------------------------------------------
+section 'what Ghostscript may do'
 
 # Its messages go to a file without a name; what it could do becomes a page.
 may() # TEXT CODE: which leaves true or false
@@ -244,7 +245,7 @@ may 'run programs' "(%pipe%id) (r) file closefile true"
 may 'read the environment' '(DEVICE_URI) getenv'
 is 'no temporary file is left' "$(ls -A "$dir/tmp")" ''
 
-# --- other types -------------------------------------------------------------
+section 'other types'
 
 is 'a PDF that is declared as another type' "$(checked "$dir/three.pdf")" whole
 check 'is passed on' cmp "$dir/three.pdf" "$dir/made"
