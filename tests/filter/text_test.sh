@@ -29,10 +29,12 @@ unknown() # LINE
   echo "encoding it cannot be sent: the encoding of line $1 is unknown$rest_of_encodings"
 }
 
-# --- commands for printers ---------------------------------------------------
+printf 'LAB REPORT\r\nWBC 5.40\r\nHemoglobin \eE13.20\eF g/dL\r\n' > "$dir/bold.txt"
+"$mkpdf" "$dir/one.pdf" one
+
+section 'commands for printers'
 
 printf '\e@\eMLAB REPORT\r\nWBC \e45.40\e5\r\n' > "$dir/escp.txt"
-printf 'LAB REPORT\r\nWBC 5.40\r\nHemoglobin \eE13.20\eF g/dL\r\n' > "$dir/bold.txt"
 printf 'Platelets \e-1250\e-0\r\n' > "$dir/underlined.txt"
 printf '\eE\e&l0O\e(s0p10H\e&k2GWBC 5.40\r\n\f\eE' > "$dir/pcl.txt"
 printf 'WBC \e(s3B5.40\e(s0B\r\n' > "$dir/pcl-bold.txt"
@@ -80,12 +82,11 @@ raw_outcome() { (CONTENT_TYPE=application/vnd.cups-raw; outcome "$1"); }
 is 'a reset first is text, although it is raw for cupsd' \
   "$(raw_outcome "$dir/reset.txt")" 'sent WBC 5.40'
 is 'commands first are reported' "$(raw_outcome "$dir/escp.txt")" "$(codes 1)"
-"$mkpdf" "$dir/one.pdf" one
 for file in bold.txt one.pdf; do
   has "$file was printed raw" "$(raw_outcome "$dir/$file")" '^raw it was printed raw'
 done
 
-# --- characters over others --------------------------------------------------
+section 'characters over others'
 
 printf 'Patient\nWBC 5.40\b\b\b\b9.99\n' > "$dir/over.txt"
 printf 'WBC 5.40\b \n' > "$dir/erased.txt"
@@ -106,7 +107,7 @@ is 'bold and underlined characters are sent once' \
 is 'so are those over an underline' "$(outcome "$dir/form.txt")" 'sent 5.40'
 is 'and over blanks' "$(outcome "$dir/blanks.txt")" 'sent WBC 5.40'
 
-# --- encodings -----------------------------------------------------------------
+section 'encodings'
 
 values='Patient: Müller, José WBC 5,40 µl ±0,2 37,5°C'
 echo "${values/WBC/$'\n'WBC}" > "$dir/utf8.txt"
