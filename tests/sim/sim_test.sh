@@ -504,8 +504,14 @@ hello_with() # TOKEN
   call -X POST -H "Authorization: Bearer $1" "$api/auth/hello"
 }
 
+make_secret()
+{
+  printf 'a secret of more than 32 bytes, so it is\n' > "$dir/secret"
+}
+
 make_keys()
 {
+  [ ! -e "$dir/RSA.pub" ] || return 0
   openssl genpkey -quiet -algorithm RSA -pkeyopt rsa_keygen_bits:2048 \
     -out "$dir/RSA"
   openssl genpkey -quiet -algorithm ED25519 -out "$dir/Ed"
@@ -534,7 +540,7 @@ test_algorithms()
   local alg key file token
 
   make_keys
-  printf 'a secret of more than 32 bytes, so it is\n' > "$dir/secret"
+  make_secret
   for alg in HS256 HS384 HS512 RS256 RS384 RS512 PS256 PS384 PS512 \
     ES256 ES384 ES512 EdDSA; do
     key=$(key_of $alg)
@@ -571,6 +577,7 @@ test_claims()
 {
   local secret
 
+  make_secret
   secret=$(cat "$dir/secret")
   start --key-file "$dir/secret" --algorithm HS256 --key-id k1 \
     --claim iss=clinic
@@ -799,6 +806,7 @@ is CALL WHICH ACTION [ARGUMENT]"
 
 test_outages()
 {
+  : > "$dir/faults"
   start --faults "$dir/faults"
   faults 'hello * empty\n'
   hello
@@ -907,6 +915,7 @@ test_options()
 {
   local option
 
+  make_keys
   is '--help exits 0' "$(exit_of --help)" 0
   contains 'help says what it is for' "$(tr '\n' ' ' < "$dir/out")" \
     'Not for patient data'
@@ -948,19 +957,46 @@ test_options()
   exit 1
 }
 
+section 'a complete run'
 test_complete_run
+
+section 'refusals'
 test_refusals
+
+section 'reading'
 test_reading
+
+section 'times'
 test_times
+
+section 'storage'
 test_storage
+
+section 'a large upload'
 test_large_upload
+
+section 'algorithms'
 test_algorithms
+
+section 'claims'
 test_claims
+
+section 'rate'
 test_rate
+
+section 'faults'
 test_faults
+
+section 'outages'
 test_outages
+
+section 'invalid scripts'
 test_invalid_scripts
+
+section 'TLS'
 test_tls
+
+section 'options'
 test_options
 
 count_is_good
