@@ -45,7 +45,7 @@ wrong_values() # MOST < DIFFERENCES IN OCTAL
     END { if (wrong) print wrong " values" }'
 }
 
-# --- every page, pixel for pixel -------------------------------------------
+section 'every page, pixel for pixel'
 
 while read -r most keys; do
   # shellcheck disable=SC2086 # one word a key
@@ -98,7 +98,7 @@ for keys in 'kind=glass tile=64' 'kind=smoke planes=1' 'kind=glass16' \
   is "$keys: libtiff would change it" "$(result "$dir/t.tif")" 'refused type 0'
 done
 
-# --- what arrives ----------------------------------------------------------
+section 'what arrives'
 
 pictures() { pdfimages -list "$dir/body" | awk 'NR > 2 { print $9 }' | xargs; }
 make_tiff pack=g3
@@ -226,7 +226,7 @@ done << 'END'
 8 304x208 255 85 0 170
 END
 
-# --- which pages -----------------------------------------------------------
+section 'which pages'
 
 bars() # the bars on each page of body: the number of the page that was stored
 {
@@ -270,7 +270,7 @@ is 'without a SeparatorPage: refused' "$(result "$dir/t.tif")" \
   'refused no-separator 0'
 options=
 
-# --- damage ----------------------------------------------------------------
+section 'damage'
 
 make_tiff pack=g4 rows=100
 size=$(stat -c %s "$dir/t.tif")
@@ -418,7 +418,7 @@ is 'damage of a page that is not chosen does not matter' \
   "$(result "$dir/t.tif")" 'document 2 0'
 options=
 
-# --- limits ----------------------------------------------------------------
+section 'limits'
 
 little_endian() # BYTES NUMBER
 {
