@@ -19,7 +19,23 @@ stream() # TEXT [ENTRIES OF ITS DICTIONARY]
   printf '<<%s/Length %s>>\nstream\n%s\nendstream' "${2-}" "${#1}" "$1"
 }
 
-# Everything at once: each SECRET word is in something that must be removed.
+plain() # PDF: its content, uncompressed
+{
+  qpdf --qdf --static-id --object-streams=disable "$1" - | tr -d '\0'
+}
+secrets() { plain "$1" | grep -ao 'SECRET[-A-Za-z0-9]*' | sort -u | paste -sd' '; }
+interactive() # PDF: what is left of annotations, forms, and actions
+{
+  plain "$1" |
+    grep -aoE '/(Annots|AcroForm|OpenAction|Names|Subtype /(Widget|Link|Stamp)) '
+}
+copy='ask for a new copy of it, or print it from the program that made it'
+
+"$mkpdf" "$dir/plain.pdf" one two
+
+section 'everything at once'
+
+# Each SECRET word is in something that must be removed.
 document "$dir/wild.pdf" << END
 1 0 obj <</Type/Catalog/Pages 2 0 R/Outlines 40 0 R
   /OpenAction<</S/JavaScript/JS(SECRET-open)>>
@@ -85,18 +101,6 @@ trailer <</Root 1 0 R/Size 43>>
 %%EOF
 END
 
-plain() # PDF: its content, uncompressed
-{
-  qpdf --qdf --static-id --object-streams=disable "$1" - | tr -d '\0'
-}
-secrets() { plain "$1" | grep -ao 'SECRET[-A-Za-z0-9]*' | sort -u | paste -sd' '; }
-interactive() # PDF: what is left of annotations, forms, and actions
-{
-  plain "$1" |
-    grep -aoE '/(Annots|AcroForm|OpenAction|Names|Subtype /(Widget|Link|Stamp)) '
-}
-copy='ask for a new copy of it, or print it from the program that made it'
-
 is 'the document contains all of it' \
   "$(secrets "$dir/wild.pdf" | wc -w)" 20
 result "$dir/wild.pdf" > "$dir/kind"
@@ -117,7 +121,7 @@ cp "$dir/out" "$dir/first"
 run < "$dir/wild.pdf"
 is 'the result is the same every time' "$(cmp "$dir/out" "$dir/first" && echo same)" same
 
-# --- what must look the same -------------------------------------------------
+section 'what must look the same'
 
 # Form fields without a look of their own, with values from above; annotations
 # that viewers draw; layers; colors, patterns, masks, and glyphs.
@@ -412,9 +416,8 @@ Ink|a drawing|/C[0 1 0]/BS<</W 3>>/InkList[[20 220 60 240 40 220]]
 Stamp|a stamp|/Name/Draft
 END
 
-# --- PDFs of programs ----------------------------------------------------
+section 'PDFs of programs'
 
-"$mkpdf" "$dir/plain.pdf" one two
 echo 'another patient' > "$dir/note.txt"
 qpdf "$dir/plain.pdf" --add-attachment "$dir/note.txt" -- "$dir/holds.pdf"
 run < "$dir/holds.pdf"
@@ -437,7 +440,7 @@ page_with_form() # NAME: objects 1 to 4 of a PDF, which show object 5
 END
 }
 
-# --- hostile ones, which leave out what is optional -------------------------
+section 'hostile ones, which leave out what is optional'
 
 # No /Type, and odd paths: each SECRET is what must be removed, named after the
 # key that leads to it.
@@ -638,7 +641,7 @@ done
 has 'what a page shows is kept: words for glyphs' "$(plain "$dir/tame.pdf")" \
   'ActualText .kept text.'
 has 'and the value of a field' "$(text_of "$dir/tame.pdf")" 'kept value'
-# --- hostile ones ----------------------------------------------------------
+section 'hostile structures'
 
 deep=$(printf '[%.0s' {1..400})$(printf ']%.0s' {1..400})
 document "$dir/deep.pdf" << END
@@ -742,7 +745,7 @@ is 'what looks like a font is sent as a font, and not as an action' \
 } | with_table "$dir/ways.pdf"
 is 'each object is visited once' "$(result "$dir/ways.pdf")" 'document 1 0'
 
-# --- images ----------------------------------------------------------------
+section 'images'
 
 # What the image files in a PDF contain, however they are stored in it.
 image_secrets() # PDF
@@ -812,7 +815,7 @@ is 'only images are encoded, only once or as digits' "$(plain "$dir/body" |
   grep -aoE '/Filter .*|/F\[[^]]*\]' | sort | paste -sd' ')" \
   "$(echo /F'[/AHx/DCTDecode]'{,,} '/Filter '/{DCT,DCT,JPX}Decode)"
 
-# --- pages that were not selected -------------------------------------------
+section 'pages that were not selected'
 
 # Tags, bookmarks, links, and form fields lead to them.
 document "$dir/two.pdf" << END
