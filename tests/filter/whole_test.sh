@@ -9,7 +9,7 @@
 . "$(dirname "$0")/lib.sh"
 configure ''
 
-# --- the parts of a PDF ------------------------------------------------------
+# --- a PDF of three pages ----------------------------------------------------
 
 # Three pages; the last one has an image, an annotation with an appearance, and a
 # link. The tests damage objects by their numbers.
@@ -46,6 +46,7 @@ endstream endobj
 15 0 obj <</Type/Annot/Subtype/Link/F 4/Rect[20 20 60 40]/Dest[3 0 R/Fit]>> endobj
 16 0 obj <</Title(bookmark)/Parent 14 0 R/Dest[3 0 R/Fit]>> endobj
 END
+whole=$(stat -c %s "$dir/three.pdf")
 
 # Another generation: the cross-reference table leads to an object that is not
 # the one wanted, and nothing else has changed.
@@ -66,6 +67,8 @@ arrives() # TEXT FILE [AS]
   is "$1" "$(judged "$2") $("$same" "${3-$2}" "$dir/body" 2>&1)" \
     "document $(pages_of "${3-$2}") 0 same"
 }
+
+section 'the parts of a PDF'
 
 arrives 'a complete PDF' "$dir/three.pdf"
 is 'only debug lines are printed' "$(grep -cv '^DEBUG: ' "$dir/err")" 0
@@ -150,7 +153,7 @@ is 'of two page trees, the one of the catalog counts' \
   "$(judged "$dir/d.pdf") $("$same" "$dir/d.pdf" "$dir/body")" \
   'document 1 0 same'
 
-# --- the table, and the end --------------------------------------------------
+section 'the table, and the end'
 
 sed 's/^%PDF-1.7/&\n%/' "$dir/three.pdf" > "$dir/d.pdf"
 arrives 'a cross-reference table with wrong offsets' "$dir/d.pdf" \
@@ -171,7 +174,6 @@ case $(judged "$dir/d.pdf") in
 *) arrives 'neither table nor trailer' "$dir/d.pdf" "$dir/three.pdf" ;;
 esac
 
-whole=$(stat -c %s "$dir/three.pdf")
 head -c -1 "$dir/three.pdf" > "$dir/d.pdf"
 arrives 'the last line has no end' "$dir/d.pdf" "$dir/three.pdf"
 for cut in 2 4 6; do
@@ -206,7 +208,7 @@ for number in 99 '99 0' '99 0 o' '99 0 obj <<'; do
     'refused damaged 0: it is damaged: its end is missing'
 done
 
-# --- the beginning -----------------------------------------------------------
+section 'the beginning'
 
 for before in 'HTTP/1.1 200 OK\r\nContent-Type: application/pdf\r\n\r\n' \
   '\033%%-12345X@PJL ENTER LANGUAGE=PDF\r\n' '\0\011chart.pdf%0117d\0' \
@@ -255,7 +257,7 @@ options='page-ranges=1'
 is 'one page of a linearized file' "$(judged "$dir/linear.pdf")" 'document 1 0'
 options=
 
-# --- several versions --------------------------------------------------------
+section 'several versions'
 
 # A newer version of the content that the pages share, added as programs do that
 # save changes.
@@ -374,7 +376,7 @@ for size in 1 5000; do
     'refused damaged 0: it is damaged: its end is missing'
 done
 
-# --- what the second page shows ----------------------------------------------
+section 'what the second page shows'
 
 # d.pdf: a page of words, and one with these entries, which begin with its
 # content or resources. Objects from 7 on are on stdin.
@@ -440,19 +442,32 @@ flip() # FILE OFFSET: the bits of a byte
     dd of="$1" bs=1 seek="$2" conv=notrunc status=none
 }
 
-seq -f 'BT /F 9 Tf 20 %g Td (a line of the second page) Tj ET' 20 12 390 \
-  > "$dir/lines"
-flate < "$dir/lines" > "$dir/flate"
-size=$(stat -c %s "$dir/flate")
-content=/Contents' 7 0 R/Resources<</Font<</F 6 0 R>>>>'
 show_content() # FILE: as content of the second page
 {
   object 7 /Filter/FlateDecode "$1" | second "$content"
 }
 
-show_content "$dir/flate"
+make_parts() # which the tests of the second page have in common
+{
+  seq -f 'BT /F 9 Tf 20 %g Td (a line of the second page) Tj ET' 20 12 390 \
+    > "$dir/lines"
+  flate < "$dir/lines" > "$dir/flate"
+  { echo 'q 1 0 0 1 0 0 cm'; cat "$dir/lines"; } | flate | head -c -40 > "$dir/cut"
+  seq -s '' 100000 100149 | head -c 900 > "$dir/pixels"
+  flate < "$dir/pixels" > "$dir/pixels.z"
+  content=/Contents' 7 0 R/Resources<</Font<</F 6 0 R>>>>'
+  rectangle='1 0 0 rg 20 20 40 40 re f'
+  unknown='a part of it is stored in a way that is not known here'
+  shape='/Type/XObject/Subtype/Form/BBox[0 0 300 400]'
+  image='/Type/XObject/Subtype/Image/Width 30/Height 30/BitsPerComponent 8'
+  gray="$image/ColorSpace/DeviceGray"
+  show_content "$dir/flate"
+  cp "$dir/d.pdf" "$dir/lines.pdf"
+}
+
+make_parts
+size=$(stat -c %s "$dir/flate")
 arrives 'content that is packed' "$dir/d.pdf"
-cp "$dir/d.pdf" "$dir/lines.pdf"
 head -c -4 "$dir/flate" > "$dir/f"
 show_content "$dir/f"
 arrives 'its checksum is missing' "$dir/d.pdf" "$dir/lines.pdf"
@@ -476,7 +491,6 @@ done
 : > "$dir/f"
 show_content "$dir/f"
 arrives 'it is empty' "$dir/d.pdf"
-rectangle='1 0 0 rg 20 20 40 40 re f'
 stored "$rectangle" > "$dir/f"
 show_content "$dir/f"
 arrives 'it ends early, behind a block and an operator' "$dir/d.pdf"
@@ -512,7 +526,6 @@ damaged 'one of several streams ends early' 'its content ends early'
 object 7 '/F(\\server\content)' "$dir/lines" | second "$content"
 damaged 'its content is in another file' 'a part of it is in another file'
 
-unknown='a part of it is stored in a way that is not known here'
 object 7 /Filter/Own "$dir/lines" | second "$content"
 is 'a filter that is not known has its own reason' "$(judged "$dir/d.pdf")" \
   "refused unknown-filter 0: page 2 cannot be sent: $unknown"
@@ -536,12 +549,6 @@ second '/Contents[]/Resources<</Font<</F 6 0 R>>>>' < /dev/null
 arrives 'it has no content' "$dir/d.pdf"
 second '' < /dev/null
 arrives 'it has neither content nor resources' "$dir/d.pdf"
-
-shape='/Type/XObject/Subtype/Form/BBox[0 0 300 400]'
-image='/Type/XObject/Subtype/Image/Width 30/Height 30/BitsPerComponent 8'
-gray="$image/ColorSpace/DeviceGray"
-seq -s '' 100000 100149 | head -c 900 > "$dir/pixels"
-flate < "$dir/pixels" > "$dir/pixels.z"
 
 # The second page draws X, which is object 8 or refers to it.
 draws() # RESOURCES < OBJECTS FROM 8
@@ -669,7 +676,6 @@ damaged 'an image that is null' 'a part of it is missing'
 head -c $(($(stat -c %s "$dir/pixels.z") / 2)) "$dir/pixels.z" > "$dir/half"
 cp "$dir/pixels.z" "$dir/wrong"
 flip "$dir/wrong" $(($(stat -c %s "$dir/wrong") - 1))
-{ echo 'q 1 0 0 1 0 0 cm'; cat "$dir/lines"; } | flate | head -c -40 > "$dir/cut"
 while IFS='|' read -r what resources entries file why; do
   object 8 "$entries/Filter/FlateDecode" "$dir/$file" | draws "$resources"
   damaged "$what" "$why"
@@ -766,8 +772,9 @@ damaged '7 checksums, all wrong' 'a part of it is damaged'
 all_wrong but-one "$dir/d.pdf" 20
 damaged '20 checksums, one of them right' 'a part of it is damaged'
 
-# --- images ------------------------------------------------------------------
+section 'images'
 
+make_parts
 draws_image() # ENTRIES FILE
 {
   object 8 "$1" "$2" | draws '/XObject<</X 8 0 R>>'
@@ -914,8 +921,9 @@ sed 's/^EI Q/QQ Q/' "$dir/d.pdf" > "$dir/f"
 mv "$dir/f" "$dir/d.pdf"
 damaged 'one without an end' 'its content ends early'
 
-# --- annotations and forms ---------------------------------------------------
+section 'annotations and forms'
 
+make_parts
 annotated() # ANNOTATION [OBJECTS FROM 8]
 {
   { object 7 '' <<< '20 20 40 40 re f'; echo "${2-}"; } |
