@@ -27,7 +27,17 @@ start_all
 results_mode=$(mode_of "$results")
 chart_pdf "$dir/chart.pdf" José Müller 004711 'a second page'
 
-# --- a PDF -----------------------------------------------------------------
+pdftoppm -png -r 50 -singlefile "$dir/chart.pdf" "$dir/scan"
+pdftoppm -jpeg -r 50 -singlefile "$dir/chart.pdf" "$dir/scan"
+"$build/tests/filter/mktiff" "$dir/three.tif" pages=3 pack=g3 unit=inch dpi=204
+frame='\x2C\0\0\0\0\x01\0\x01\0\0\x02\x02\x4C\x01\0'
+gif='GIF89a\x01\0\x01\0\x80\0\0\xFF\xFF\xFF\0\0\0'
+printf %b "$gif$frame;" > "$dir/one.gif"
+printf %b "$gif$frame$frame$frame;" > "$dir/three.gif"
+pdftoppm -r 20 -singlefile "$dir/chart.pdf" "$dir/one"
+cat "$dir"/one.ppm "$dir"/one.ppm "$dir"/one.ppm > "$dir/three.ppm"
+
+section 'a PDF'
 
 one_job 'a PDF' -t 'Befund Müller / "A"' "$dir/chart.pdf"
 is 'the job reports its outcome' \
@@ -85,10 +95,7 @@ one_job 'an unusual response' "$dir/chart.pdf"
 is 'the response is kept byte for byte' "$(cat "$result"; echo .)" "$body."
 faults '#'
 
-# --- pictures, text, PostScript --------------------------------------------
-
-pdftoppm -png -r 50 -singlefile "$dir/chart.pdf" "$dir/scan"
-pdftoppm -jpeg -r 50 -singlefile "$dir/chart.pdf" "$dir/scan"
+section 'pictures, text, PostScript'
 
 one_job 'a PNG' "$dir/scan.png"
 check 'a PNG is uploaded as it is' cmp "$dir/scan.png" "$(uploaded)"
@@ -100,17 +107,9 @@ check 'a JPEG is uploaded as it is' cmp "$dir/scan.jpg" "$(uploaded)"
 is 'a JPEG is registered as one' "$(manifest_has '.files[0].content_type')" \
   '"image/jpeg"'
 
-"$build/tests/filter/mktiff" "$dir/three.tif" pages=3 pack=g3 unit=inch dpi=204
 one_job 'page ranges of a TIFF' -o page-ranges=2-3 "$dir/three.tif"
 is 'only the selected pages of a TIFF are sent' \
   "$(pages_of "$(uploaded)")" 2
-
-frame='\x2C\0\0\0\0\x01\0\x01\0\0\x02\x02\x4C\x01\0'
-gif='GIF89a\x01\0\x01\0\x80\0\0\xFF\xFF\xFF\0\0\0'
-printf %b "$gif$frame;" > "$dir/one.gif"
-printf %b "$gif$frame$frame$frame;" > "$dir/three.gif"
-pdftoppm -r 20 -singlefile "$dir/chart.pdf" "$dir/one"
-cat "$dir"/one.ppm "$dir"/one.ppm "$dir"/one.ppm > "$dir/three.ppm"
 
 held() # TEXT PATTERN LP ARGUMENT...: nothing is sent, and the queue reports the reason
 {
@@ -123,7 +122,7 @@ held() # TEXT PATTERN LP ARGUMENT...: nothing is sent, and the queue reports the
 held 'a GIF with three images' 'several images' "$dir/three.gif"
 held 'a PNM with three images' 'several images' "$dir/three.ppm"
 
-# --- what a client declares --------------------------------------------------
+section 'what a client declares'
 
 # A banner file names others, which bannertopdf puts on a page.
 printf '#PDF-BANNER\nTemplate /etc/passwd\nHeader "page"\n' > "$dir/banner"
@@ -159,7 +158,7 @@ scan.png image/gif ["image/png",1]
 three.tif image/png ["application/pdf",1]
 END
 
-# --- a chart with nothing on it ----------------------------------------------
+section 'a chart with nothing on it'
 
 "$it/mkpdf" "$dir/blank.pdf" ''
 one_job 'a blank chart' "$dir/blank.pdf"
@@ -170,7 +169,7 @@ is 'a blank chart: so does the manifest' \
 has 'a blank chart: so does show' "$(dx show "$result")" \
   '^Nothing was found in it$'
 
-# --- three pages of each type ----------------------------------------------
+section 'three pages of each type'
 
 # docextract-backend(7) has the same table.
 "$it/mkpdf" "$dir/three.pdf" 'MRN: 1' 'MRN: 2' 'MRN: 3'
@@ -224,7 +223,7 @@ END
 one_job 'standard input' - < "$dir/chart.pdf"
 is 'a document from a pipe arrives' "$(patients)" 'Müller José 004711'
 
-# --- what the dialog can say -----------------------------------------------
+section 'what the dialog can say'
 
 "$it/mkpdf" "$dir/five.pdf" 'MRN: 1' 'MRN: 2' 'MRN: 3' 'MRN: 4' 'MRN: 5'
 one_job 'page ranges' -o page-ranges=2,4 "$dir/five.pdf"
@@ -235,3 +234,4 @@ is 'only the selected pages are sent' \
 one_job 'three copies' -n 3 "$dir/chart.pdf"
 is 'copies are sent once' \
   "$(calls create) $(pages_of "$(uploaded)")" '1 2'
+# Each section ends with this line: see section.awk.
