@@ -42,7 +42,16 @@ bad_text() # FILE...
   done
 }
 
-# --- without cupsd ---------------------------------------------------------
+start_sim --rate 0 --source-time 0 --case-time 0
+write_config 'APIRate 9'
+start_daemon
+owned_dir 755 "$dir/tmp"
+chart_pdf "$dir/chart.pdf" Ann Ahrens 1
+: > "$dir/filter.err"
+: > "$dir/backend.err"
+pdftoppm -png -r 9 -gray -singlefile "$dir/chart.pdf" "$dir/dot"
+
+section 'without cupsd'
 
 filtered() # ID USER TITLE OPTIONS FILE: to $dir/bundle
 {
@@ -84,13 +93,6 @@ printed() # ID TEXT
   echo $?
 }
 
-start_sim --rate 0 --source-time 0 --case-time 0
-write_config 'APIRate 9'
-start_daemon
-owned_dir 755 "$dir/tmp"
-chart_pdf "$dir/chart.pdf" Ann Ahrens 1
-: > "$dir/filter.err"
-  : > "$dir/backend.err"
 n=0
 for text in "${texts[@]}"; do
   n=$((n + 2))
@@ -120,9 +122,8 @@ is 'jobs and report print text without control characters' \
   "$(bad_text "$dir/jobs" "$dir/jobs.json" "$dir/report")" ''
 check 'nothing that was written is run' [ ! -e "$dir/ran" ]
 
-# --- a full disk -------------------------------------------------------------
+section 'a full disk'
 
-pdftoppm -png -r 9 -gray -singlefile "$dir/chart.pdf" "$dir/dot"
 # To the process, a limit on the size of files is a full disk.
 {
   echo '%PDF-1.4
@@ -162,7 +163,7 @@ has 'a full disk, submit: it says where' "$(cat "$dir/submit")" \
 is 'a full disk, submit: nothing is sent or kept' \
   "$(calls create) $(ls -A "$spool/jobs" "$spool/incoming" | grep -v :)" '0 '
 
-# --- with cupsd --------------------------------------------------------------
+section 'with cupsd'
 
 stop_daemon
 stop_sim

@@ -13,7 +13,9 @@ ask() # SECONDS ARGUMENT...
   limited "$1" "$dir/both" "$program" -c "$conf" "${@:2}"
 }
 
-# --- hello: every response is wrong ------------------------------------------
+make_certificates() { [ -e "$dir/ca.pem" ] || certificates; }
+
+section 'hello: every response is wrong'
 
 one_line() { tr '\n' ' ' < "$dir/both"; }
 greets() # TEXT RULE STATUS PATTERN
@@ -57,7 +59,7 @@ greets 'a greeting that writes on the terminal' \
   'body:{"results":{"auth_info":"\u001b[2J\u202ecba\u200b\u2028"}}' 0 \
   '[?][[]2J[?]cba[?][?]'
 
-# --- submit: every call goes wrong in some way -------------------------------
+section 'submit: every call goes wrong in some way'
 
 documents=()
 for n in 1 2 3 4 5 6 7 8 9 10; do
@@ -105,7 +107,7 @@ is 'submit: no document was sent again after a 200' \
   "$(grep -ac '^PUT' "$dir/log") $(grep -a '^PUT' "$dir/log" | sort -u | wc -l)" \
   '14 10'
 
-# --- results: size -----------------------------------------------------------
+section 'results: size'
 
 new_spool
 start_raw extract:1=numbers
@@ -148,7 +150,7 @@ is '10,000 cases: the job can be interrupted' "$rc $(cases)" '75 10000'
 dx cancel "$(jobs)"
 is '10,000 cases: and canceled' "$rc" 0
 
-# --- an upload in a trickle ---------------------------------------------------
+section 'an upload in a trickle'
 
 new_spool
 {
@@ -168,9 +170,9 @@ ask 120 submit "$dir/large.pdf"
 is 'an upload in a trickle is ended, and tried again' \
   "$? $(results_of_sources)" '0 1'
 
-# --- where documents go ------------------------------------------------------
+section 'where documents go'
 
-certificates
+make_certificates
 # curl resolves *.localhost without DNS; by its name it is not a loopback.
 start_tls "$dir/good"
 api=https://api.localhost:${api##*:}
@@ -214,7 +216,7 @@ for host in 127.0.0.1 storage.localhost; do
   is "the StorageHost $host may be on this computer" "$? $(calls put)" '0 1'
 done
 
-# --- TLS ---------------------------------------------------------------------
+section 'TLS'
 
 shakes_hands() # TEXT STATUS PATTERN
 {
@@ -223,6 +225,7 @@ shakes_hands() # TEXT STATUS PATTERN
   has "hello: $1" "$? $(one_line)" "^$2 .*$3"
 }
 
+make_certificates
 start_tls "$dir/expired"
 shakes_hands 'an expired certificate' 78 'it has expired'
 start_tls "$dir/wrong"

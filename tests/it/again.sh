@@ -153,7 +153,7 @@ chart_pdf "$dir/a.pdf" Ann Ahrens 1
 chart_pdf "$dir/b.pdf" Bob Brown 2
 chart_pdf "$dir/c.pdf" Cem Cakir 3
 
-# --- killed at each stage ------------------------------------------------------
+section 'killed at each stage'
 
 clear_all 'killed before the server has stored it'
 close_gate filter
@@ -199,7 +199,7 @@ ends_at_client completed
 check "$t: it is extracted again" until_true extracted 2
 is "$t: it was sent" "$(calls put '.status == 200')" 2
 
-# --- three documents ----------------------------------------------------------
+section 'three documents'
 
 clear_all 'three documents, killed while the service has them'
 to_the_wait -d far "$dir/a.pdf" "$dir/b.pdf" "$dir/c.pdf"
@@ -220,7 +220,7 @@ ends_at_client completed
 check "$t: it is another chart" until_true extracted 6
 is "$t: there are two records" "$(records)" 2
 
-# --- at the same time, as through a class of queues ---------------------------
+section 'at the same time, as through a class of queues'
 
 clear_all 'two queues have it at the same time'
 uuid=urn:uuid:6d8b4ae2-7c34-4f4e-8f0a-2f4f0f5a1c12
@@ -239,7 +239,7 @@ job_ends "$t: the second one completes" "$second" completed
 is "$t: each ran once" "$(starts "$first") $(starts "$second")" '1 1'
 is_sent_once 1
 
-# --- canceled --------------------------------------------------------------------
+section 'canceled'
 
 clear_all 'the first one is canceled'
 to_the_outage -d far "$dir/a.pdf"

@@ -20,12 +20,13 @@ chart_pdf "$dir/a.pdf" Ann Ahrens 1
 chart_pdf "$dir/b.pdf" Bob Berg 2
 chart_pdf "$dir/c.pdf" Cem Can 3
 qpdf --encrypt secret owner 256 -- "$dir/b.pdf" "$dir/locked.pdf"
+pdftoppm -png -r 30 -singlefile "$dir/a.pdf" "$dir/scan"
 head -c 3000 /dev/urandom > "$dir/random.bin"
 printf '\0\1\2\3' | cat - "$dir/random.bin" > "$dir/x" && mv "$dir/x" "$dir/random.bin"
 abc=$'Ahrens Ann 1\nBerg Bob 2\nCan Cem 3'
 ac=$'Ahrens Ann 1\nCan Cem 3'
 
-# --- nothing is wrong ------------------------------------------------------
+section 'nothing is wrong'
 
 print -d chart "$dir/a.pdf" "$dir/b.pdf" "$dir/c.pdf"
 job_ends 'three documents make one job' "$job" completed
@@ -39,7 +40,6 @@ is 'each manifest has the number of its document' \
   '[1,2,3]'
 
 clear_results
-pdftoppm -png -r 30 -singlefile "$dir/a.pdf" "$dir/scan"
 print -d together "$dir/a.pdf" "$dir/scan.png" "$dir/c.pdf"
 job_ends 'together: one job' "$job" completed
 is 'together: one source of three files' \
@@ -62,7 +62,7 @@ print -d chart -o "job-uuid=$uuid" "$dir/c.pdf"
 job_ends 'the same job-uuid again' "$job" completed
 is 'two jobs with one job-uuid are two submissions' "$(counts)" '2 2 2'
 
-# --- a document that cannot be sent ----------------------------------------
+section 'a document that cannot be sent'
 
 for order in 'locked a c' 'a locked c' 'a c locked'; do
   clear_results
@@ -152,7 +152,7 @@ job_ends 'OnDocumentError cancel: still held if one was sent' \
   "$job" pending-held
 write_config
 
-# --- limits ----------------------------------------------------------------
+section 'limits'
 
 clear_results
 write_config 'MaxDocumentsPerJob 2'
@@ -177,7 +177,7 @@ has 'a document larger than MaxDocumentSize: the log reports it' \
 is 'the smaller ones are extracted' "$(counts) $(patients)" \
   "2 2 2 $ac"
 
-# --- names -----------------------------------------------------------------
+section 'names'
 
 names() # of the files, in the order of the documents
 {

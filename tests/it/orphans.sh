@@ -97,7 +97,7 @@ add_queue chart
 chart_pdf "$dir/a.pdf" Ann Ahrens 1
 chart_pdf "$dir/b.pdf" Bob Berg 2
 
-# --- only processes are killed ----------------------------------------------
+section 'only processes are killed'
 
 t='the backend is killed while it waits'
 to_the_wait
@@ -162,7 +162,7 @@ once "$t"
 is "$t: its backend does not attend" \
   "$(grep -c "^job $key, [^:]*: cupsd: .*, backend: attends" "$dir/daemon.new")" 0
 
-# --- cupsd no longer has the job ---------------------------------------------
+section 'cupsd no longer has the job'
 
 t='cupsd is killed, and has forgotten the job'
 to_the_create
@@ -204,7 +204,7 @@ is "$t: docextract cancel does it" "$?" 0
 check "$t: nothing is kept" until_true nothing_is_left
 is "$t: nothing was sent" "$(arrived)" '0 0 0'
 
-# --- held ------------------------------------------------------------------
+section 'held'
 
 t='held, one document is not sent'
 new_sheet
@@ -235,7 +235,7 @@ release "$job"
 is "$t: released, it is completed" "$(job_state "$job")" completed
 once "$t, and released"
 
-# --- canceled --------------------------------------------------------------
+section 'canceled'
 
 canceled() # TEXT: nothing was or will be sent
 {
@@ -287,7 +287,7 @@ faults '#'
 once "$t"
 write_config
 
-# --- moved -----------------------------------------------------------------
+section 'moved'
 
 t='moved to another queue of this spool'
 add_queue second
@@ -310,7 +310,7 @@ lpmove "$job" paper
 job_ends "$t: it is printed" "$job" completed
 canceled "$t"
 
-# --- failed, and printed again ---------------------------------------------
+section 'failed, and printed again'
 
 t='failed without a backend, and printed again'
 to_the_create
@@ -325,7 +325,7 @@ wait_job "$job" "$ended"
 is "$t: it is completed" "$(job_state "$job")" completed
 once "$t"
 
-# --- a job file that cannot be read ----------------------------------------
+section 'a job file that cannot be read'
 
 unreadable() # TEXT COMMAND...: what it prints becomes the job file
 {
@@ -359,7 +359,7 @@ newer() { jq '.schema = 99' "$spool/jobs/$key/job.json"; }
 unreadable 'a damaged job file' half
 unreadable 'a newer job file' newer
 
-# --- another name ----------------------------------------------------------
+section 'another name'
 
 t='the section is renamed'
 to_the_wait

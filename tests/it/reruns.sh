@@ -78,7 +78,7 @@ add_queue other
 chart_pdf "$dir/a.pdf" Ann Ahrens 1
 chart_pdf "$dir/b.pdf" Bob Brown 2
 
-# --- what was extracted is remembered as long as it may be printed again -----
+section 'what was extracted is remembered as long as it may be printed again'
 
 sweep() # as if eight days had passed since everything was written
 {
@@ -126,7 +126,7 @@ sweep
 check "$t: it goes when cupsd has forgotten it" \
   until_true eval '! is_finished "$key"'
 
-# --- a full disk, and a backend that is killed ---------------------------------
+section 'a full disk, and a backend that is killed'
 
 t='the disk is full, and the backend is killed'
 clear_results
@@ -157,7 +157,13 @@ repair_backend
 check "$t: it is not lost" until_true extracted 1
 sent_once "$t"
 
-# --- a print job of another queue ----------------------------------------------
+section 'a print job of another queue'
+
+add_north() # the queue of the second section
+{
+  lpadmin -p north -E -v docextract://north -P "$build/ppd/docextract.ppd" \
+    2>> "$dir/lpadmin.err"
+}
 
 two_sections() # LINE OF THE SECOND...
 {
@@ -175,8 +181,7 @@ two_sections() # LINE OF THE SECOND...
 t='moved, and its first section is removed'
 two_sections
 reload
-lpadmin -p north -E -v docextract://north -P "$build/ppd/docextract.ppd" \
-  2>> "$dir/lpadmin.err"
+add_north
 to_the_wait
 first=$(backends)
 lpmove "$job" north
@@ -199,7 +204,7 @@ reload
 check "$t: put back, it is extracted" until_true extracted 2
 is "$t: each was sent once" "$(calls put '.status == 200') $(n_results)" '2 2'
 
-# --- a source stays with its account --------------------------------------------
+section 'a source stays with its account'
 
 source_of() { of_journal "$1" '.submissions[0].source_id'; } # CUPS JOB ID
 to_the_killed_wait() # nobody attends any more
@@ -228,6 +233,7 @@ is_left_alone() # CUPS JOB ID, PATTERN OF ITS MESSAGE
 t='the section was renamed'
 two_sections
 reload
+add_north
 to_the_killed_wait
 id=$job
 sed -i '0,/<Service default>/s//<Service south>/' "$config"
@@ -251,7 +257,7 @@ reload
 check "$t: put back, it is extracted" until_true extracted 2
 is "$t: sent once" "$(calls put '.status == 200')" 2
 
-# --- a cancel that comes late -------------------------------------------------------
+section 'a cancel that comes late'
 
 t='canceled, and printed again before docextractd hears of it'
 write_config
@@ -271,7 +277,7 @@ kill -CONT "$DAEMON_PID"
 job_ends "$t: it completes" "$job" completed
 sent_once "$t"
 
-# --- two cupsds ---------------------------------------------------------------------
+section 'two cupsds'
 
 
 # Jobs of the same number and of the same queue.

@@ -267,12 +267,16 @@ exec sleep 60
 END
 chmod 755 "$dir/mint"
 
+section 'SIGTERM in every state'
+
 for state in receiving asking_first asking_again post put poll extract \
   local_failure minute backoff token minting; do
   signaled "${state//_/ }" $state
 done
 check 'TokenCommand: the program has ended, too' is_gone "$(cat "$gate/minting")"
 signaled 'a second one' first_signal 500
+
+section 'canceled in every state'
 
 for state in receiving post minute backoff token minting; do
   canceled "${state//_/ }" $state
@@ -284,8 +288,7 @@ for state in poll extract local_failure; do
   canceled "${state//_/ }" $state 1
 done
 
-# --- canceled jobs are not submitted -----------------------------------------
-
+# Canceled jobs are not submitted.
 t='what was canceled'
 clear_results
 for id in "${over[@]}"; do

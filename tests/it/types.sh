@@ -234,4 +234,3 @@ is 'only the selected pages are sent' \
 one_job 'three copies' -n 3 "$dir/chart.pdf"
 is 'copies are sent once' \
   "$(calls create) $(pages_of "$(uploaded)")" '1 2'
-# Each section ends with this line: see section.awk.
