@@ -66,7 +66,6 @@ for n in 1 2 3 4 5 6 7 8 9 10; do
   cp "$dir/d.png" "$dir/d$n.png"
   documents+=("$dir/d$n.png")
 done
-before=$(find "$dir" -type f | grep -v "^$spool" | sort)
 start_raw create:2=headers create:4=odd-source:tmp create:6=reset \
   'create:8=behind:Content-Length: 9999' \
   put:2=headers put:4=reset put:6=redirect:307 put:8=early \
@@ -84,6 +83,8 @@ start_raw create:2=headers create:4=odd-source:tmp create:6=reset \
   'extract:10=body:{"results":{"status":"complete"}} {}' \
   $'extract:11=body:{"results":{"status":"complete","x":"\xff"}}'
 configure
+start_docextractd
+before=$(find "$dir" -type f | grep -v "^$spool" | sort)
 ask 120 submit "${documents[@]}"
 is 'submit: all documents are extracted in the end' \
   "$? $(find "$results" -name '*.job.json' | wc -l)" '0 10'
