@@ -140,8 +140,8 @@ static enum dx_code take_bare(struct dx_token *token, const char *text,
   len = strcspn(text, BLANKS);
   if (text[len + strspn(text + len, BLANKS)] != '\0')
     return dx_fail(err, DX_E_KEY, 0,
-                   "the %s provides more than one word; it must be the "
-                   "token alone, without 'Bearer'",
+                   "the %s provides more than one word; it must be the token "
+                   "alone",
                    source_of(token)->directive);
   return token_set_text(token, text, len, "no token", err);
 }

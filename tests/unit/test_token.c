@@ -710,9 +710,9 @@ static void token_file_must_contain_one_word(void **state)
       {"", "the TokenFile provides no token"},
       {" \n", "the TokenFile provides no token"},
       {"Bearer SECRETb", "the TokenFile provides more than one word; it must "
-                         "be the token alone, without 'Bearer'"},
+                         "be the token alone"},
       {"SECRETa\nSECRETb\n", "the TokenFile provides more than one word; it "
-                             "must be the token alone, without 'Bearer'"},
+                             "must be the token alone"},
       {"SECRET\x7F", "the TokenFile provides no token"},
       {"SECRET\x01", "the TokenFile provides no token"},
       {"SECRET\xC3\xA4", "the TokenFile provides no token"},
@@ -818,7 +818,7 @@ static void commands_that_fail_are_reported(void **state)
       {"exec /nowhere/x\n", "failed (status 127)"},
       {":\n", "the TokenCommand provides no token"},
       {"echo SECRET SECRET\n", "provides more than one word; it must be the "
-                               "token alone, without 'Bearer'"},
+                               "token alone"},
       {"echo '{}'\n", "provides JSON without a token"},
       {"echo '{\"token\":7}'\n", "provides JSON without a token"},
       {"echo '{\"token\":\"\"}'\n", "provides JSON without a token"},
