@@ -18,12 +18,14 @@ FUNCTION = re.compile(r'^(?!#|\s|struct \w+$|enum)([^;{}=]*?)\b(\w+)\('
 NOT_CODE = re.compile(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|'
                       r"'(?:\\.|[^'\\\n])+'", re.S)
 
+Arrows = collections.defaultdict[str, collections.defaultdict[str, set[str]]]
 
-def module(path):
+
+def module(path: str) -> str:
     return os.path.splitext(path)[0].removesuffix('_internal')
 
 
-def circles(arrows):
+def circles(arrows: Arrows) -> list[list[str]]:
     """The strongly connected components of more than one module."""
     reach = {}
     for start in arrows:
@@ -39,7 +41,7 @@ def circles(arrows):
     return sorted(sorted(circle) for circle in found)
 
 
-def print_circles(kind, arrows):
+def print_circles(kind: str, arrows: Arrows) -> None:
     for circle in circles(arrows):
         print(f'a circle of {kind}:')
         for a in circle:
@@ -47,7 +49,7 @@ def print_circles(kind, arrows):
                 print(f'  {a} -> {b}: {", ".join(sorted(arrows[a][b])[:4])}')
 
 
-def is_in_order(path, names):
+def is_in_order(path: str, names: list[str]) -> bool:
     """<config.h>, the header of the file or its directory, <...>, others."""
     if names[:1] == ['<config.h>']:
         names = names[1:]
@@ -60,8 +62,8 @@ def is_in_order(path, names):
 paths = sorted(path for directory in DIRECTORIES
                for path in glob.glob(f'{directory}/**/*.*', recursive=True)
                if path.endswith(('.c', '.cc', '.h')))
-includes = collections.defaultdict(lambda: collections.defaultdict(set))
-calls = collections.defaultdict(lambda: collections.defaultdict(set))
+includes: Arrows = collections.defaultdict(lambda: collections.defaultdict(set))
+calls: Arrows = collections.defaultdict(lambda: collections.defaultdict(set))
 owner, static, bodies = {}, collections.defaultdict(set), []
 
 for path in paths:
@@ -85,7 +87,8 @@ for path, function, body in bodies:
     for name in re.findall(r'(?<![\w.>])(\w+)\(', body):
         to = owner.get(name)
         if to not in (None, module(path)) and path not in static[name]:
-            calls[module(path)][to].add(f'{function} calls {name}')
+            calls[module(path)][to].add(  # type: ignore[index]
+                f'{function} calls {name}')
 
 if len(bodies) < 1000:
     print(f'only {len(bodies)} functions were found')
