@@ -7,13 +7,14 @@ import sys
 WINDOW_BYTES = 1 << 20
 
 
-async def relay_one_way(reader, writer, delay_s):
+async def relay_one_way(reader: asyncio.StreamReader,
+                        writer: asyncio.StreamWriter, delay_s: float) -> None:
     loop = asyncio.get_running_loop()
-    queue = asyncio.Queue()
+    queue: asyncio.Queue[tuple[float, bytes]] = asyncio.Queue()
     room = WINDOW_BYTES
     has_room = asyncio.Event()
 
-    async def deliver():
+    async def deliver() -> None:
         nonlocal room
         while True:
             due, data = await queue.get()
@@ -41,10 +42,11 @@ async def relay_one_way(reader, writer, delay_s):
     await delivery
 
 
-async def main():
+async def main() -> None:
     port, delay_s = int(sys.argv[1]), int(sys.argv[2]) / 2000
 
-    async def relay(reader, writer):
+    async def relay(reader: asyncio.StreamReader,
+                    writer: asyncio.StreamWriter) -> None:
         await asyncio.sleep(2 * delay_s)  # the handshake of TCP
         there, back = await asyncio.open_connection('127.0.0.1', port)
         await asyncio.gather(relay_one_way(reader, back, delay_s),
