@@ -5,22 +5,25 @@ import json
 import os
 import re
 import sys
+import typing
 
-import hl7
+import hl7  # type: ignore[import]
+
+Resource = dict[str, typing.Any]
 
 directory = sys.argv[1]
 counts = {'messages': 0, 'PID': 0, 'OBX': 0}
 
 
-def compare(name, resources, message):
-    def differs(what, got, wanted):
+def compare(name: str, resources: list[Resource], message: typing.Any) -> None:
+    def differs(what: str, got: object, wanted: object) -> None:
         if got != wanted:
             print(f'{name}: {what} is {got!r}, not {wanted!r}')
 
-    def text(value):
-        return message.unescape(str(value))
+    def text(value: object) -> str:
+        return message.unescape(str(value))  # type: ignore[no-any-return]
 
-    def comparable(value):
+    def comparable(value: str) -> str:
         """Controls are escaped in one format, and replaced in the other."""
         return re.sub('[\0-\x1f\x7f-\xff␀-␟\ufffd]+', '.', value)
 
@@ -75,7 +78,7 @@ class Digits(str):
     """A number as it is written."""
 
 
-def read_resources(name):
+def read_resources(name: str) -> list[Resource]:
     with open(os.path.join(directory, name), encoding='utf-8') as file:
         bundle = json.load(file, parse_float=Digits, parse_int=Digits)
     return [entry['resource'] for entry in bundle['entry']]
