@@ -32,16 +32,16 @@ WRONG = ['null', 'true', '[]', '{}', '[[[[1]]]]', '"text"', '1.0']
 
 
 class Generator:
-    def __init__(self, seed):
+    def __init__(self, seed: int) -> None:
         self.random = random.Random(seed)
 
-    def one_of(self, *lists):
+    def one_of(self, *lists: list[str]) -> str:
         return self.random.choice(self.random.choice(lists))
 
-    def chance(self, percent):
+    def chance(self, percent: int) -> bool:
         return self.random.randrange(100) < percent
 
-    def nested(self, depth=0):
+    def nested(self, depth: int = 0) -> str:
         kind = self.random.randrange(2 if depth < 5 else 0, 5)
         if kind == 0:
             items = [self.nested(depth + 1)
@@ -53,14 +53,14 @@ class Generator:
                 for _ in range(self.random.randrange(4))) + '}'
         return self.one_of(TEXTS, NUMBERS, WRONG)
 
-    def object(self, pairs):
+    def object(self, pairs: list[tuple[str, str]]) -> str:
         """Members may be missing or occur twice."""
         pairs = [pair for pair in pairs if not self.chance(6)]
         if pairs and self.chance(6):
             pairs.append(self.random.choice(pairs))
         return '{' + ','.join(f'{name}:{value}' for name, value in pairs) + '}'
 
-    def measurement(self):
+    def measurement(self) -> str:
         if self.chance(10):
             return self.one_of(WRONG)
         value = self.one_of(NUMBERS, NUMBERS, NUMBERS, WRONG)
@@ -72,7 +72,7 @@ class Generator:
             pairs.append((self.one_of(TEXTS), self.nested()))
         return self.object(pairs)
 
-    def document(self):
+    def document(self) -> str:
         if self.chance(5):
             return self.one_of(WRONG, NUMBERS)
         good = self.chance(60)
@@ -88,7 +88,7 @@ class Generator:
             pairs.append(('"huge"', '[' + ','.join(['0.10'] * 50000) + ']'))
         return self.object(pairs)
 
-    def result(self, source, case):
+    def result(self, source: str, case: str) -> str:
         ids = [json.dumps(f'D{i}') if self.chance(80) else self.one_of(TEXTS)
                for i in range(self.random.randrange(4))]
         documents = '{' + ','.join(f'{each}:{self.document()}'
@@ -104,7 +104,8 @@ class Generator:
         return '{"status":200,"results":{' + ','.join(pairs) + '}}'
 
 
-def make_manifest(source, results, **changes):
+def make_manifest(source: str, results: dict[str, bytes],
+                  **changes: object) -> dict[str, object]:
     """With the results of {case id: content}."""
     sent = source.encode()
     return {
@@ -129,7 +130,8 @@ def make_manifest(source, results, **changes):
         **changes}
 
 
-def deliver(directory, source, results, **changes):
+def deliver(directory: str, source: str, results: dict[str, bytes],
+            **changes: object) -> str:
     """Returns the path of the manifest."""
     for case, content in results.items():
         with open(os.path.join(directory, f'{source}-{case}.json'), 'wb') as f:
@@ -140,9 +142,9 @@ def deliver(directory, source, results, **changes):
     return path
 
 
-def generate(directory, count):
+def generate(directory: str, count: int) -> list[str]:
     """Returns the paths of the manifests."""
-    def case(i):
+    def case(i: int) -> str:
         generator = Generator(i)
         return deliver(directory, f'S{i:03}', {f'C{i:03}': generator.result(
             f'S{i:03}', f'C{i:03}').encode('utf-8', 'surrogatepass')})
