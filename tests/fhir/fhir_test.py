@@ -16,9 +16,18 @@ import tempfile
 import threading
 import unittest
 import urllib.parse
+from collections.abc import Callable, Iterator, Sequence
+from types import TracebackType
+from typing import Any, NoReturn
 
-from docextract_fhir import cli, fhir
+from docextract_fhir import cli, fhir  # type: ignore[import]
 from generate import deliver, generate
+
+Resource = dict[str, Any]
+Bundle = dict[str, Any]
+Answer = Callable[[Bundle], tuple[int, object]]
+ExcInfo = tuple[type[BaseException], BaseException, TracebackType] | \
+    tuple[None, None, None]
 
 PROGRAM = os.path.abspath(sys.argv[1])
 TOP = os.path.dirname(os.path.abspath(__file__)) + '/../..'
@@ -34,7 +43,7 @@ class Digits(str):
     """A number as it is written."""
 
 
-def read_bundle(path):
+def read_bundle(path: str) -> Any:
     with open(path, encoding='utf-8') as file:
         return json.load(file, parse_float=Digits, parse_int=Digits)
 
@@ -43,7 +52,7 @@ class Converted:
     """What was written for one document, and the transaction that creates its
     patient."""
 
-    def __init__(self, directory, name):
+    def __init__(self, directory: str, name: str) -> None:
         path = os.path.join(directory, name + '.fhir.json')
         with open(path, encoding='utf-8') as file:
             self.text = file.read()
@@ -61,18 +70,18 @@ class Converted:
         self.listing = base64.b64decode(
             self.document['content'][0]['attachment']['data']).decode()
 
-    def of(self, kind):
+    def of(self, kind: str) -> list[Resource]:
         return [r for r in self.resources if r['resourceType'] == kind]
 
-    def segments(self, name):
+    def segments(self, name: str) -> list[list[str]]:
         return [segment.split('|') for segment in self.message.split('\r')
                 if segment.startswith(name + '|')]
 
-    def notes(self):
+    def notes(self) -> list[str]:
         return [note[3] for note in self.segments('NTE')]
 
 
-def strings(value):
+def strings(value: object) -> Iterator[str]:
     """All strings, in any depth, but no numbers; an empty one for what is empty
     or null."""
     if value in ({}, [], None):
@@ -90,17 +99,17 @@ def strings(value):
 class Test(unittest.TestCase):
     maxDiff = None
 
-    def setUp(self):
+    def setUp(self) -> None:
         self.dir = self.enterContext(tempfile.TemporaryDirectory())
         self.results = self.new_directory('results')
         self.out = self.new_directory('out')
 
-    def new_directory(self, name):
+    def new_directory(self, name: str) -> str:
         path = os.path.join(self.dir, name)
         os.mkdir(path)
         return path
 
-    def run_main(self, *arguments):
+    def run_main(self, *arguments: str) -> object:
         """Returns the status; self.said has the messages."""
         said = io.StringIO()
         with contextlib.redirect_stderr(said), \
@@ -112,10 +121,13 @@ class Test(unittest.TestCase):
         self.said = said.getvalue()
         return status
 
-    def convert(self, *manifests, options=('--mrn-system', SYSTEM), out=None):
+    def convert(self, *manifests: str,
+                options: Sequence[str] = ('--mrn-system', SYSTEM),
+                out: str | None = None) -> object:
         return self.run_main('--output', out or self.out, *options, *manifests)
 
-    def deliver(self, results, source='S', case='C', **changes):
+    def deliver(self, results: str, source: str = 'S', case: str = 'C',
+                **changes: object) -> str:
         """The result, as JSON without its end."""
         content = f'{{"status": 200, "results": {{"status": "complete", ' \
                   f'{results}}}}}'
@@ -123,22 +135,22 @@ class Test(unittest.TestCase):
                        {case: content.encode('utf-8', 'surrogatepass')},
                        **changes)
 
-    def deliver_document(self, **fields):
+    def deliver_document(self, **fields: str) -> str:
         """With fields as JSON."""
         text = ', '.join(f'"{name}": {value}' for name, value in fields.items())
         return self.deliver(f'"medical_data": {{"D": {{{text}}}}}')
 
-    def patient_fields(self, **changes):
+    def patient_fields(self, **changes: object) -> dict[str, str]:
         return {name: json.dumps(value)
                 for name, value in (PATIENT | changes).items()}
 
-    def outputs(self, out=None):
+    def outputs(self, out: str | None = None) -> list[Converted]:
         names = sorted(name.removesuffix('.hl7')
                        for name in os.listdir(out or self.out)
                        if name.endswith('.hl7'))
         return [Converted(out or self.out, name) for name in names]
 
-    def one(self, **fields):
+    def one(self, **fields: str) -> Converted:
         """The conversion of a document with these fields, as JSON."""
         out = tempfile.mkdtemp(dir=self.dir)
         self.assertEqual(self.convert(self.deliver_document(**fields),
@@ -146,15 +158,15 @@ class Test(unittest.TestCase):
         converted, = self.outputs(out)
         return converted
 
-    def contents(self, directory):
-        def content(name):
+    def contents(self, directory: str) -> dict[str, bytes]:
+        def content(name: str) -> bytes:
             with open(os.path.join(directory, name), 'rb') as file:
                 return file.read()
         return {name: content(name) for name in os.listdir(directory)}
 
 
 class Patients(Test):
-    def test_patient_is_only_created_if_the_number_does_not_exist(self):
+    def test_patient_is_only_created_if_the_number_does_not_exist(self) -> None:
         one = self.one(**self.patient_fields(patient_mrn='A 1&b=c'))
         patient, = one.of('Patient')
         self.assertEqual(patient['identifier'][0]['system'], SYSTEM)
@@ -174,7 +186,8 @@ class Patients(Test):
         self.assertEqual(pid[5], 'Ahrens^Ann')
         self.assertEqual(pid[7], '19840307')
 
-    def test_everything_is_only_created_and_only_if_it_does_not_exist(self):
+    def test_everything_is_only_created_and_only_if_it_does_not_exist(
+            self) -> None:
         one = self.one(wbc_count=WBC, **self.patient_fields())
         self.assertEqual(one.bundle['type'], 'transaction')
         for entry in one.bundle['entry'] + one.patients[0]['entry']:
@@ -182,8 +195,10 @@ class Patients(Test):
             self.assertRegex(entry['request']['ifNoneExist'],
                              '^(identifier|_tag)=urn%3A[^&]+$')
 
-    def test_only_a_patient_with_number_and_birth_date_is_referred_to(self):
+    def test_only_a_patient_with_number_and_birth_date_is_referred_to(
+            self) -> None:
         path = self.deliver_document(wbc_count=WBC, **self.patient_fields())
+        options: Any  # the lists have different types
         for options, n_patients in ([], 1), (['--existing-patient'], 0):
             out = tempfile.mkdtemp(dir=self.dir)
             self.convert(path, options=[*options, '--mrn-system', SYSTEM],
@@ -196,13 +211,13 @@ class Patients(Test):
                     'Patient?identifier=urn%3Aoid%3A1.2.3%7CA-1'
                     '&birthdate=1984-03-07')
 
-    def assert_by_hand(self, one):
+    def assert_by_hand(self, one: Converted) -> None:
         self.assertEqual([r['resourceType'] for r in one.resources],
                          ['DocumentReference', 'Provenance'])
         self.assertNotIn('subject', one.document)
         self.assertEqual(one.segments('PID'), [])
 
-    def test_number_that_does_not_identify_a_patient_is_not_used(self):
+    def test_number_that_does_not_identify_a_patient_is_not_used(self) -> None:
         for mrn in ('null', '""', '" "', '1', '["1"]', '{"a": "1"}', '"N/A"',
                     '"unknown"', '"0000"', '"1|2"', '"1,2"', '"1$2"',
                     r'"1\\2"', '" 1"', '"1 "', r'"1\n"', r'"1\u0000"',
@@ -212,7 +227,7 @@ class Patients(Test):
                 self.assert_by_hand(self.one(**self.patient_fields() | {
                     'patient_mrn': mrn, 'wbc_count': WBC}))
 
-    def test_date_of_birth_is_a_date_in_the_documented_form(self):
+    def test_date_of_birth_is_a_date_in_the_documented_form(self) -> None:
         for text, date in (
                 ('3/7/1984', '1984-03-07'), ('12/31/1999', '1999-12-31'),
                 ('2/29/2000', '2000-02-29'), ('1/15/2027', '2027-01-15'),
@@ -228,12 +243,12 @@ class Patients(Test):
                 self.assert_by_hand(self.one(**self.patient_fields() | {
                     'patient_dob': text, 'wbc_count': WBC}))
 
-    def test_without_a_system_there_is_no_patient(self):
+    def test_without_a_system_there_is_no_patient(self) -> None:
         path = self.deliver_document(wbc_count=WBC, **self.patient_fields())
         self.assertEqual(self.convert(path, options=()), 0)
         self.assert_by_hand(self.outputs()[0])
 
-    def test_what_is_matched_by_hand_has_all_values_as_text(self):
+    def test_what_is_matched_by_hand_has_all_values_as_text(self) -> None:
         one = self.one(wbc_count=WBC, **self.patient_fields(patient_mrn=''))
         self.assertIn('patient_last_name: Ahrens\n', one.listing)
         self.assertIn('patient_dob: 3/7/1984\n', one.listing)
@@ -241,8 +256,9 @@ class Patients(Test):
         self.assertIn('patient_last_name: Ahrens', one.notes())
         self.assertEqual(one.segments('OBX')[0][5], '6.50')
 
-    def test_documents_of_a_case_are_independent(self):
-        ann, ben, unknown = (json.dumps(PATIENT | change) for change in (
+    def test_documents_of_a_case_are_independent(self) -> None:
+        ann, ben, unknown = (json.dumps(
+            PATIENT | change) for change in (  # type: ignore[operator]
             {}, {'patient_mrn': 'B-2', 'patient_first_name': 'Ben'},
             {'patient_mrn': None}))
         self.convert(self.deliver(
@@ -256,7 +272,8 @@ class Patients(Test):
                                 if word in text)))
         self.assertEqual(found, {('A-1', 'A-1'), ('B-2', 'B-2'), ()})
 
-    def test_patient_of_all_documents_is_that_of_the_rest_of_the_case(self):
+    def test_patient_of_all_documents_is_that_of_the_rest_of_the_case(
+            self) -> None:
         for mrn, n_patients in (('A-1', 2), ('B-2', 2), (None, 1)):
             with self.subTest(mrn=mrn):
                 out = self.new_directory(f'out-{mrn}')
@@ -274,12 +291,12 @@ class Patients(Test):
                     sum(len(o.of('Patient')) for o in self.outputs(out)),
                     n_patients + (mrn == 'A-1'))
 
-    def test_name_may_be_missing(self):
+    def test_name_may_be_missing(self) -> None:
         one = self.one(patient_mrn='"1"', patient_dob='"3/7/1984"')
         self.assertNotIn('name', one.of('Patient')[0])
         self.assertEqual(one.segments('PID')[0][5], '^^^^^^U')
 
-    def test_assigning_authority_has_the_type_of_the_uri(self):
+    def test_assigning_authority_has_the_type_of_the_uri(self) -> None:
         path = self.deliver_document(**self.patient_fields())
         for system, authority in (
                 ('urn:oid:1.2', '&1.2&ISO'), ('urn:uuid:1-2', '&1-2&UUID'),
@@ -290,13 +307,15 @@ class Patients(Test):
 
 
 class Measurements(Test):
-    def values(self, value, unit='"g/dL"', limits='{}'):
+    def values(self, value: str, unit: str = '"g/dL"',
+               limits: str = '{}') -> tuple[Converted, Resource, list[str]]:
         one = self.one(**self.patient_fields(), hemoglobin=(
             f'{{"value": {value}, "measurement_unit": {unit}, '
             f'"range": {limits}}}'))
         return one, one.of('Observation')[0], one.segments('OBX')[0]
 
-    def test_observation_is_preliminary_and_has_only_text_as_its_code(self):
+    def test_observation_is_preliminary_and_has_only_text_as_its_code(
+            self) -> None:
         one = self.one(wbc_count=WBC, **self.patient_fields())
         observation, = one.of('Observation')
         self.assertEqual(observation['status'], 'preliminary')
@@ -315,7 +334,7 @@ class Measurements(Test):
                          r'6.50|10*3/uL^10\S\3/uL^UCUM|4.5-11.0||||P')
         self.assertEqual(one.segments('OBR')[0][25], 'P')
 
-    def test_number_keeps_its_digits(self):
+    def test_number_keeps_its_digits(self) -> None:
         for number in ('0', '-0', '0.10', '6.50', '-1.5', '0.000', '100.00',
                        '999999999999999', '0.12345678901234'):
             with self.subTest(number=number):
@@ -324,7 +343,7 @@ class Measurements(Test):
                 self.assertIn(f'"value":{number},', one.text)
                 self.assertEqual(obx[2:6], ['NM', '^hemoglobin', '', number])
 
-    def test_number_that_a_receiver_could_change_is_text(self):
+    def test_number_that_a_receiver_could_change_is_text(self) -> None:
         for number in ('1e400', '-1E-400', '1e3', '1e999999999999999999999',
                        '1000000000000000', '0.123456789012345678901234567890',
                        '123456789012345678901234567890'):
@@ -335,7 +354,7 @@ class Measurements(Test):
                 self.assertEqual(obx[2:7], ['ST', '^hemoglobin', '', number,
                                             'g/dL^g/dL^UCUM'])
 
-    def test_known_unit_has_a_ucum_code(self):
+    def test_known_unit_has_a_ucum_code(self) -> None:
         for unit, code in (
                 ('g/dL', 'g/dL'), ('g/dl', 'g/dL'), ('10^3/uL', '10*3/uL'),
                 ('10^3/µL', '10*3/uL'), ('10^3/μL', '10*3/uL'),
@@ -348,14 +367,14 @@ class Measurements(Test):
                 self.assertEqual(quantity['unit'], unit)
                 self.assertEqual(obx[6].split('^')[0], code)
 
-    def test_unknown_unit_is_text(self):
+    def test_unknown_unit_is_text(self) -> None:
         for unit in ('furlong', 'G', 'mg/dL', '10^3', 'M/uL'):
             _, observation, obx = self.values('1', json.dumps(unit))
             self.assertEqual(observation['valueQuantity'],
                              {'value': '1', 'unit': unit})
             self.assertEqual(obx[6], '^' + unit.replace('^', '\\S\\'))
 
-    def test_unit_that_is_none_is_kept_as_text(self):
+    def test_unit_that_is_none_is_kept_as_text(self) -> None:
         for unit in ('1', '[]', '"  "', json.dumps('x' * 300)):
             one, observation, obx = self.values('1', unit)
             self.assertEqual(observation['valueQuantity'], {'value': '1'})
@@ -363,8 +382,8 @@ class Measurements(Test):
             self.assertIn('hemoglobin.measurement_unit: ' + unit.strip('"'),
                           one.notes())
 
-    def test_range_is_mapped_if_it_is_one(self):
-        def low_and_high(limits):
+    def test_range_is_mapped_if_it_is_one(self) -> None:
+        def low_and_high(limits: str) -> tuple[object, str, list[str]]:
             one, observation, obx = self.values('1', 'null', limits)
             fhir, = observation.get('referenceRange', [None])
             return fhir, obx[7] if len(obx) > 7 else '', one.notes()[6:]
@@ -388,7 +407,7 @@ class Measurements(Test):
         self.assertEqual(low_and_high('"1-2"'),
                          (None, '', ['hemoglobin.range: 1-2']))
 
-    def test_what_is_no_measurement_is_kept_as_text(self):
+    def test_what_is_no_measurement_is_kept_as_text(self) -> None:
         for value in ('"6.5"', '6.5', '[6.5]', '{"value":"6.5"}',
                       '{"value":[6.5]}', '{"x":6.50}', '{"value":6,"value":7}',
                       '{"value":' + '9' * 100 + '}', 'true'):
@@ -400,7 +419,7 @@ class Measurements(Test):
                 self.assertIn(text + '\n', one.listing)
                 self.assertIn(text, one.notes())
 
-    def test_other_fields_with_the_form_of_a_measurement_are_text(self):
+    def test_other_fields_with_the_form_of_a_measurement_are_text(self) -> None:
         one = self.one(platelets=WBC, **self.patient_fields())
         self.assertEqual(one.of('Observation'), [])
         self.assertIn('platelets: {"value":6.50,"measurement_unit":"10^3/uL",'
@@ -408,7 +427,7 @@ class Measurements(Test):
 
 
 class Texts(Test):
-    def test_repeated_member_is_ambiguous_and_none_is_selected(self):
+    def test_repeated_member_is_ambiguous_and_none_is_selected(self) -> None:
         path = self.deliver(
             '"medical_data": {"D": {"patient_mrn": "1", "patient_mrn": "2", '
             f'"patient_dob": "3/7/1984", "wbc_count": {WBC}, '
@@ -421,20 +440,21 @@ class Texts(Test):
                          ['1', '2'])
         self.assertIn('wbc_count: {"value":7}', one.notes())
 
-    def test_nested_members_are_kept_with_their_digits(self):
+    def test_nested_members_are_kept_with_their_digits(self) -> None:
         value = '{"a":[1.50,1e400,{"b":null}],"a":"é😀","c":{}}'
         one = self.one(unknown=value, **self.patient_fields())
         self.assertIn(f'unknown: {value}\n', one.listing)
         self.assertIn(f'unknown: {value}', one.notes())
 
-    def test_line_break_does_not_begin_what_looks_like_another_field(self):
+    def test_line_break_does_not_begin_what_looks_like_another_field(
+            self) -> None:
         for end in (r'\n', r'\r', r'\u0085', r'\u2028', r'\u000b'):
             one = self.one(**self.patient_fields(), note=(
                 f'"x{end}patient_mrn: 666"'))
             self.assertEqual(sum(line.startswith('patient_mrn: ')
                                  for line in one.listing.splitlines()), 1)
 
-    def test_hl7_delimiters_and_controls_are_escaped(self):
+    def test_hl7_delimiters_and_controls_are_escaped(self) -> None:
         one = self.one(**self.patient_fields(
             patient_last_name='|^&~\\', patient_first_name='a\rPID|\n\x85é'))
         self.assertEqual(one.segments('PID')[0][5],
@@ -445,7 +465,7 @@ class Texts(Test):
         self.assertEqual(one.segments('MSH')[0][17], 'UNICODE UTF-8')
         self.assertTrue(one.message.startswith('MSH|^~\\&|DOCEXTRACT|'))
 
-    def test_no_value_means_delete_in_hl7(self):
+    def test_no_value_means_delete_in_hl7(self) -> None:
         one = self.one(**self.patient_fields(patient_first_name='""',
                                              patient_last_name='""'))
         self.assertEqual(one.segments('PID')[0][5],
@@ -454,14 +474,14 @@ class Texts(Test):
             r'{"value": 1, "measurement_unit": "\"\""}'))
         self.assertNotRegex(one.message, r'[|^]""[|^\r]')
 
-    def test_long_text_is_divided_into_notes(self):
+    def test_long_text_is_divided_into_notes(self) -> None:
         text = '\x85' * 30000
         one = self.one(long=json.dumps(text), **self.patient_fields())
         notes = one.notes()[6:]
         self.assertEqual(''.join(notes), 'long: ' + '\\XC285\\' * 30000)
         self.assertTrue(all(len(note.encode()) < 65536 for note in notes))
 
-    def test_text_that_reverses_others_is_replaced(self):
+    def test_text_that_reverses_others_is_replaced(self) -> None:
         one = self.one(**self.patient_fields(patient_last_name='a\u202eb'),
                        x=r'"\u2066c"')
         for text in (one.text, one.message, one.listing):
@@ -469,12 +489,12 @@ class Texts(Test):
         self.assertEqual(one.of('Patient')[0]['name'][0]['family'],
                          'a\ufffdb')
 
-    def test_right_to_left_text_and_emoji_are_kept(self):
+    def test_right_to_left_text_and_emoji_are_kept(self) -> None:
         one = self.one(**self.patient_fields(patient_last_name='כהן 😀'))
         self.assertEqual(one.of('Patient')[0]['name'][0]['family'], 'כהן 😀')
         self.assertIn('כהן 😀^', one.segments('PID')[0][5])
 
-    def test_hostile_results_conform_to_the_rules_of_fhir(self):
+    def test_hostile_results_conform_to_the_rules_of_fhir(self) -> None:
         for path in generate(self.results, 200):
             self.assertEqual(self.convert(path), 0, self.said)
         outputs = self.outputs()
@@ -506,7 +526,7 @@ class Texts(Test):
 
 
 class Documents(Test):
-    def test_document_reference_has_the_hash_of_what_was_sent(self):
+    def test_document_reference_has_the_hash_of_what_was_sent(self) -> None:
         one = self.one(**self.patient_fields())
         sha256 = hashlib.sha256(b'S').digest()
         uri = 'ni:///sha-256;' + \
@@ -524,7 +544,7 @@ class Documents(Test):
         self.assertEqual(sent, {'contentType': 'application/pdf', 'size': '1',
                                 'title': 'Secret file.pdf'})
 
-    def test_provenance_has_sources_and_targets(self):
+    def test_provenance_has_sources_and_targets(self) -> None:
         one = self.one(wbc_count=WBC, **self.patient_fields())
         provenance, = one.of('Provenance')
         urls = [entry['fullUrl'] for entry in one.bundle['entry']]
@@ -536,7 +556,7 @@ class Documents(Test):
         self.assertEqual(one.of('Observation')[0]['derivedFrom'],
                          [{'reference': urls[0]}])
 
-    def test_case_without_documents_is_matched_by_hand(self):
+    def test_case_without_documents_is_matched_by_hand(self) -> None:
         for data in ('"medical_data": {}', '"medical_data": null', '"x": 1',
                      '"id": "C"',
                      '"medical_data": [1]',
@@ -548,15 +568,16 @@ class Documents(Test):
                 self.assertEqual(one.of('Patient'), [])
                 self.assertIn('case_id: C\n', one.listing)
 
-    def test_document_that_is_no_object_is_kept_as_text(self):
+    def test_document_that_is_no_object_is_kept_as_text(self) -> None:
         self.convert(self.deliver('"medical_data": {"D": [1.50, "x"]}'))
         one, = self.outputs()
         self.assertIn('data: [1.50,"x"]\n', one.listing)
         self.assertIn('data: [1.50,"x"]', one.notes())
 
-    def test_ids_depend_only_on_the_case_and_the_document(self):
+    def test_ids_depend_only_on_the_case_and_the_document(self) -> None:
         document = json.dumps(PATIENT)[:-1] + f', "wbc_count": {WBC}}}'
-        def identities(source, case='C', document_id='D'):
+        def identities(source: str, case: str = 'C',
+                       document_id: str = 'D') -> tuple[str, list[Any], str]:
             out = tempfile.mkdtemp(dir=self.dir)
             self.convert(self.deliver(
                 f'"medical_data": {{"{document_id}": {document}}}', source,
@@ -577,11 +598,11 @@ class Documents(Test):
             self.assertNotEqual(first[2], other[2])
             self.assertEqual(set(first[1]) & set(other[1]), {patient})
 
-    def test_control_id_has_at_most_20_characters(self):
+    def test_control_id_has_at_most_20_characters(self) -> None:
         one = self.one(**self.patient_fields())
         self.assertRegex(one.segments('MSH')[0][9], '^[A-Z2-7]{20}$')
 
-    def test_too_many_documents_are_refused(self):
+    def test_too_many_documents_are_refused(self) -> None:
         documents = ','.join(f'"{i}":{{}}' for i in range(10001))
         self.assertEqual(self.convert(self.deliver(
             f'"medical_data": {{{documents}}}')), os.EX_DATAERR)
@@ -589,14 +610,14 @@ class Documents(Test):
 
 
 class Files(Test):
-    def test_byte_order_mark_is_ignored(self):
+    def test_byte_order_mark_is_ignored(self) -> None:
         manifest = deliver(self.results, 'S', {'C': codecs.BOM_UTF8 + json.dumps(
             {'status': 200, 'results': {'status': 'complete', 'medical_data': {
                 'D': PATIENT}}}).encode()})
         self.assertEqual(self.convert(manifest), 0)
         self.assertEqual(len(self.outputs()), 1)
 
-    def test_same_input_gives_the_same_bytes(self):
+    def test_same_input_gives_the_same_bytes(self) -> None:
         paths = generate(self.results, 50)
         other = self.new_directory('other')
         subprocess.run([PROGRAM, '--output', other, '--mrn-system', SYSTEM,
@@ -605,9 +626,9 @@ class Files(Test):
         self.convert(*paths)
         self.assertEqual(self.contents(self.out), self.contents(other))
 
-    def test_unchanged_file_is_not_written_again(self):
+    def test_unchanged_file_is_not_written_again(self) -> None:
         path = self.deliver_document(**self.patient_fields())
-        def state():
+        def state() -> set[tuple[str, int]]:
             return {(name, os.stat(os.path.join(self.out, name)).st_ino)
                     for name in os.listdir(self.out)}
         self.convert(path)
@@ -621,13 +642,13 @@ class Files(Test):
         self.assertNotEqual(before, state())
         self.outputs()
 
-    def test_results_are_not_changed(self):
+    def test_results_are_not_changed(self) -> None:
         path = self.deliver_document(**self.patient_fields())
         before = self.contents(self.results)
         self.convert(path)
         self.assertEqual(self.contents(self.results), before)
 
-    def test_file_has_its_mode_whatever_the_umask(self):
+    def test_file_has_its_mode_whatever_the_umask(self) -> None:
         umask = os.umask(0o077)
         self.addCleanup(os.umask, umask)
         self.convert(self.deliver_document())
@@ -637,7 +658,7 @@ class Files(Test):
                  for name in os.listdir(self.out)}
         self.assertEqual(modes, {'0o100640'})
 
-    def test_link_in_the_place_of_an_output_is_replaced(self):
+    def test_link_in_the_place_of_an_output_is_replaced(self) -> None:
         path = self.deliver_document(**self.patient_fields())
         self.convert(path)
         before = self.contents(self.out)
@@ -653,25 +674,26 @@ class Files(Test):
         with open(victim, encoding='ascii') as file:
             self.assertEqual(file.read(), 'x')
 
-    def test_failed_write_leaves_the_earlier_file_and_nothing_else(self):
+    def test_failed_write_leaves_the_earlier_file_and_nothing_else(
+            self) -> None:
         path = self.deliver_document(**self.patient_fields())
         self.convert(path, options=())
         before = self.contents(self.out)
         fsync = os.fsync
         self.addCleanup(setattr, os, 'fsync', fsync)
-        def full(_):
+        def full(_: object) -> NoReturn:
             raise OSError(28, 'No space left on device')
-        os.fsync = full
+        os.fsync = full  # type: ignore[assignment]
         self.assertEqual(self.convert(path), os.EX_CANTCREAT)
         self.assertIn('No space left on device', self.said)
         self.assertEqual(self.contents(self.out), before)
 
-    def test_missing_output_directory_is_an_error(self):
+    def test_missing_output_directory_is_an_error(self) -> None:
         path = self.deliver_document()
         self.assertEqual(self.convert(path, out=self.dir + '/no'),
                          os.EX_CANTCREAT)
 
-    def test_format_can_be_selected(self):
+    def test_format_can_be_selected(self) -> None:
         path = self.deliver_document()
         for options, suffixes in (
                 (['--fhir'], {'json'}), (['--hl7'], {'hl7'}),
@@ -681,7 +703,7 @@ class Files(Test):
             self.assertEqual({name.rpartition('.')[2]
                               for name in os.listdir(out)}, suffixes)
 
-    def test_names_and_messages_have_no_patient_data(self):
+    def test_names_and_messages_have_no_patient_data(self) -> None:
         path = self.deliver(
             '"case_name": "Ahrens", "medical_data": {"Ahrens": '
             f'{json.dumps(PATIENT)}}}')
@@ -694,10 +716,10 @@ class Files(Test):
         self.assertRegex(self.said, r'^docextract-fhir: S\.job\.json: result '
                          r'S-C\.json is damaged\n$')
 
-    def test_internal_error_does_not_show_the_value(self):
+    def test_internal_error_does_not_show_the_value(self) -> None:
         path = self.deliver_document(**self.patient_fields())
         self.addCleanup(setattr, fhir, 'make_document', fhir.make_document)
-        def fail(document):
+        def fail(document: Any) -> NoReturn:
             raise ValueError(document.patient.last_name)
         fhir.make_document = fail
         self.assertEqual(self.convert(path), os.EX_SOFTWARE)
@@ -707,7 +729,8 @@ class Files(Test):
 
 
 class Manifests(Test):
-    def test_only_a_final_extracted_outcome_is_converted(self):
+    def test_only_a_final_extracted_outcome_is_converted(self) -> None:
+        changes: Any
         for changes, text in (
                 ({'outcome': 'failed', 'cases': []}, 'the outcome is failed$'),
                 ({'outcome': 'failed', 'final': False, 'cases': []},
@@ -720,7 +743,8 @@ class Manifests(Test):
                 self.assertRegex(self.said, f'nothing is converted: {text}')
                 self.assertEqual(os.listdir(self.out), [])
 
-    def test_invalid_manifest_is_refused(self):
+    def test_invalid_manifest_is_refused(self) -> None:
+        changes: Any
         case = {'case_id': 'C', 'file': 'S-C.json', 'sha256': '0' * 64}
         for changes in (
                 {'schema': 3}, {'schema': '2'}, {'schema': None},
@@ -745,7 +769,7 @@ class Manifests(Test):
             self.assertEqual(self.convert(path), os.EX_DATAERR)
         self.assertEqual(os.listdir(self.out), [])
 
-    def test_result_that_is_none_is_refused(self):
+    def test_result_that_is_none_is_refused(self) -> None:
         for content in (b'', b'{', b'[]', b'{"results": 1}', b'{"results": {}}',
                         b'{"results": {"status": "processing"}}',
                         b'{"results": {"status": "complete", "x": NaN}}',
@@ -755,8 +779,9 @@ class Manifests(Test):
                 self.assertEqual(self.convert(path), os.EX_DATAERR)
                 self.assertEqual(os.listdir(self.out), [])
 
-    def test_only_ordinary_files_are_read(self):
-        def case(replace, status, text='cannot read'):
+    def test_only_ordinary_files_are_read(self) -> None:
+        def case(replace: Callable[[str], object], status: int,
+                 text: str = 'cannot read') -> None:
             path = self.deliver('"medical_data": {}')
             for name in ('S.job.json', 'S-C.json'):
                 file = os.path.join(self.results, name)
@@ -771,7 +796,7 @@ class Manifests(Test):
         case(lambda file: os.symlink(file + '.away', file), os.EX_NOINPUT)
         case(os.mkfifo, os.EX_NOINPUT)
         case(os.mkdir, os.EX_NOINPUT)
-        def large(file):
+        def large(file: str) -> None:
             with open(file, 'wb') as sparse:
                 sparse.truncate(8 * 2 ** 20 + 1)
         case(large, os.EX_DATAERR, 'Larger than 8 MiB')
@@ -779,13 +804,13 @@ class Manifests(Test):
         self.assertEqual(self.convert(self.dir + '/no/S.job.json'),
                          os.EX_NOINPUT)
 
-    def test_failure_of_one_manifest_does_not_stop_the_others(self):
+    def test_failure_of_one_manifest_does_not_stop_the_others(self) -> None:
         good = self.deliver_document()
         self.assertEqual(self.convert(self.dir + '/no.job.json', good,
                                       __file__), os.EX_NOINPUT)
         self.assertEqual(len(self.outputs()), 1)
 
-    def test_invalid_utf8_is_replaced(self):
+    def test_invalid_utf8_is_replaced(self) -> None:
         path = deliver(self.results, 'S', {'C': (
             b'{"results": {"status": "complete", "medical_data": '
             b'{"D": {"x": "\xff\xc0"}}}}')})
@@ -794,7 +819,8 @@ class Manifests(Test):
 
 
 class CommandLine(Test):
-    def test_wrong_command_line_is_a_usage_error(self):
+    def test_wrong_command_line_is_a_usage_error(self) -> None:
+        arguments: Any  # the lists have different types
         for arguments in ([], ['x'], ['--output', 'x'], ['--out', 'x', 'y'],
                           ['--output', 'x', '--no', 'y'],
                           ['--output', 'x', '--mrn-system', 'mrn', 'y'],
@@ -803,14 +829,14 @@ class CommandLine(Test):
             with self.subTest(arguments=arguments):
                 self.assertEqual(self.run_main(*arguments), os.EX_USAGE)
 
-    def test_version_and_help_are_printed(self):
+    def test_version_and_help_are_printed(self) -> None:
         self.assertEqual(self.run_main('--version'), 0)
         self.assertEqual(self.said, 'docextract-fhir 1.2.3\n')
         self.assertEqual(self.run_main('--help'), 0)
         self.assertIn('--existing-patient', self.said)
 
-    def test_messages_can_go_to_syslog(self):
-        sent = []
+    def test_messages_can_go_to_syslog(self) -> None:
+        sent: list[str] = []
         self.addCleanup(setattr, cli.syslog, 'syslog', cli.syslog.syslog)
         cli.syslog.syslog = lambda _, text: sent.append(text)
         path = self.deliver('"medical_data": {}', outcome='failed', cases=[])
@@ -819,7 +845,7 @@ class CommandLine(Test):
                                 'is failed'])
         self.assertEqual(self.said, '')
 
-    def test_environment_and_directory_choose_no_code(self):
+    def test_environment_and_directory_choose_no_code(self) -> None:
         directory = self.new_directory('docextract_fhir')
         with open(os.path.join(directory, '__init__.py'), 'w') as file:
             file.write('raise SystemExit(99)')
@@ -831,7 +857,7 @@ class CommandLine(Test):
             env={'PYTHONPATH': self.dir, 'PYTHONSAFEPATH': ''})
         self.assertRegex(done.stdout, rb'^docextract-fhir \d+\.\d+\.\d+\n$')
 
-    def test_program_runs_as_a_hook(self):
+    def test_program_runs_as_a_hook(self) -> None:
         path = self.deliver_document(**self.patient_fields())
         done = subprocess.run(
             [PROGRAM, '--output', self.out, '--mrn-system', SYSTEM, path],
@@ -844,7 +870,9 @@ class CommandLine(Test):
 class Server(http.server.BaseHTTPRequestHandler):
     """Responds as `self.server.answer` says."""
 
-    def do_POST(self):
+    server: Any
+
+    def do_POST(self) -> None:
         body = self.rfile.read(int(self.headers['Content-Length']))
         bundle = json.loads(body)
         self.server.received.append(bundle['entry'][0]['resource'])
@@ -856,14 +884,16 @@ class Server(http.server.BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(content)
 
-    def log_message(self, *_):
+    def log_message(self, *_: object) -> None:
         pass
 
 
 class Receiver(socketserver.StreamRequestHandler):
     """Responds as `self.server.answer` says; None closes the connection."""
 
-    def handle(self):
+    server: Any
+
+    def handle(self) -> None:
         message = b''
         while not message.endswith(b'\x1c\r'):
             message += self.request.recv(65536)
@@ -875,19 +905,19 @@ class Receiver(socketserver.StreamRequestHandler):
 class Senders(Test):
     """The examples that send what was converted."""
 
-    def setUp(self):
+    def setUp(self) -> None:
         super().setUp()
         self.convert(self.deliver_document(wbc_count=WBC,
                                            **self.patient_fields()))
 
-    def serve(self, server):
+    def serve(self, server: Any) -> Any:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         self.addCleanup(server.server_close)
         self.addCleanup(server.shutdown)
         server.received = []
         return server
 
-    def send(self, program, *address):
+    def send(self, program: str, *address: str) -> tuple[int, list[str]]:
         """Returns the status and the names of the files that are left."""
         done = subprocess.run(
             [os.path.join(EXAMPLES, program), *address, self.out],
@@ -897,17 +927,19 @@ class Senders(Test):
         return done.returncode, sorted(name for name in os.listdir(self.out)
                                        if name.endswith(suffix))
 
-    def test_only_transactions_of_which_all_entries_succeed_are_deleted(self):
+    def test_only_transactions_of_which_all_entries_succeed_are_deleted(
+            self) -> None:
         server = self.serve(http.server.HTTPServer(('127.0.0.1', 0), Server))
         url = f'http://127.0.0.1:{server.server_port}/r4'
         before = self.send('send-fhir.sh', 'http://127.0.0.1:0/')
         self.assertEqual((before[0], len(before[1])), (1, 2))
 
-        def statuses(*each):
+        def statuses(*each: str | None) -> Bundle:
             return {'resourceType': 'Bundle', 'type': 'transaction-response',
                     'entry': [{'response': {'status': s}} for s in each]}
 
-        def respond(change, status=200):
+        def respond(change: Callable[[int], object],
+                    status: int = 200) -> Answer:
             return lambda bundle: (status, change(len(bundle['entry'])))
         for answer in (
                 respond(lambda n: statuses(*['201 Created'] * (n - 1), '412')),
@@ -940,13 +972,13 @@ class Senders(Test):
             lambda n: statuses('201 Created', *['200'] * (n - 1)))
         self.assertEqual(self.send('send-fhir.sh', url), (0, []))
 
-    def test_only_messages_that_the_receiver_accepts_are_deleted(self):
+    def test_only_messages_that_the_receiver_accepts_are_deleted(self) -> None:
         server = self.serve(socketserver.TCPServer(('127.0.0.1', 0), Receiver))
         address = '127.0.0.1', str(server.server_address[1])
         before = self.send('send-hl7.py', '127.0.0.1', '0')
         self.assertEqual((before[0], len(before[1])), (1, 1))
 
-        def ack(code, control_id):
+        def ack(code: bytes, control_id: bytes) -> bytes:
             return b'MSH|^~\\&|X\rMSA|%b|%b|Ahrens\r' % (code, control_id)
         for answer in (
                 *(lambda key, code=code: ack(code, key)
@@ -962,9 +994,9 @@ class Senders(Test):
         self.assertEqual(self.send('send-hl7.py', *address), (0, []))
         self.assertEqual(self.said, '')
 
-    def test_message_that_is_too_large_is_kept(self):
+    def test_message_that_is_too_large_is_kept(self) -> None:
         class Small(socketserver.BaseRequestHandler):
-            def handle(self):
+            def handle(self) -> None:
                 self.request.recv(100)  # with the rest unread: a reset
         server = self.serve(socketserver.TCPServer(('127.0.0.1', 0), Small))
         self.convert(self.deliver_document(long=json.dumps('x' * 2000000)))
@@ -979,34 +1011,37 @@ class Result(unittest.TestResult):
 
     passed = failed = 0
 
-    def startTest(self, test):
+    def startTest(self, test: unittest.TestCase) -> None:
         super().startTest(test)
         self.is_good = True
 
-    def report(self, test, error):
+    def report(self, test: unittest.TestCase, error: ExcInfo) -> None:
         self.is_good = False
         self.failed += 1
         print(f'not ok - {test}')
-        print(re.sub('^', '#   ', self._exc_info_to_string(error, test),
-                     flags=re.M))
+        print(re.sub(
+            '^', '#   ',
+            self._exc_info_to_string(  # type: ignore[attr-defined]
+                error, test), flags=re.M))
 
-    def addFailure(self, test, err):
+    def addFailure(self, test: unittest.TestCase, err: ExcInfo) -> None:
         self.report(test, err)
 
     addError = addFailure
 
-    def addSubTest(self, test, subtest, err):
+    def addSubTest(self, test: unittest.TestCase, subtest: unittest.TestCase,
+                   err: ExcInfo | None) -> None:
         if err is not None:
             self.report(subtest, err)
 
-    def stopTest(self, test):
+    def stopTest(self, test: unittest.TestCase) -> None:
         super().stopTest(test)
         if self.is_good:
             self.passed += 1
             print('ok -', test.id().split('.test_')[-1].replace('_', ' '))
 
 
-def main():
+def main() -> bool:
     result = Result()
     unittest.defaultTestLoader.loadTestsFromModule(
         sys.modules['__main__']).run(result)
