@@ -32,33 +32,40 @@ import sys
 import threading
 import time
 import urllib.parse
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+Accepted = Callable[[asyncio.StreamReader, asyncio.StreamWriter],
+                    Awaitable[None]]
 
 USER, SECRET, ACCOUNT = 'charts:service', 'sesame', 'AUTH_charts'
 CUT_BYTES = 100000
 
 directory, swift = sys.argv[1], '127.0.0.1:' + sys.argv[2]
-fronts = {}  # ports, by case
+fronts: dict[str, int] = {}  # ports, by case
 numbers = itertools.count()  # of sources
 
 
-def mode_of(case):
+def mode_of(case: str) -> dict[str, str]:
     words = dict(sign='s3', secret=SECRET, life='900', front='relay',
                  base='http://127.0.0.1:%d' % fronts[case])
     with open(os.path.join(directory, case)) as file:
-        words.update(word.split('=', 1) for word in file.read().split())
+        words.update(word.split('=', 1)  # type: ignore[misc]
+                     for word in file.read().split())
     return words
 
 
-def log(**what):
+def log(**what: object) -> None:
     with open(os.path.join(directory, 'log'), 'a') as file:
         file.write(json.dumps(what) + '\n')
 
 
-def sign(key, text):
+def sign(key: bytes, text: str) -> hmac.HMAC:
     return hmac.new(key, text.encode(), hashlib.sha256)
 
 
-def s3_url(method, base, path, life, secret=SECRET):
+def s3_url(method: str, base: str, path: str, life: str | int,
+           secret: str = SECRET) -> str:
     now = time.strftime('%Y%m%dT%H%M%SZ', time.gmtime())
     scope = now[:8] + '/us-east-1/s3/aws4_request'
     query = urllib.parse.urlencode(sorted({
@@ -77,18 +84,18 @@ def s3_url(method, base, path, life, secret=SECRET):
     return f'{base}{path}?{query}&X-Amz-Signature={signature}'
 
 
-def temp_url(base, path, life, secret):
+def temp_url(base: str, path: str, life: str, secret: str) -> str:
     path = '/v1/' + ACCOUNT + path
     until = int(time.time()) + int(life)
     signature = sign(secret.encode(), f'PUT\n{until}\n{path}').hexdigest()
     return f'{base}{path}?temp_url_sig={signature}&temp_url_expires={until}'
 
 
-def object_path(case, source):
+def object_path(case: str, source: str) -> str:
     return f'/charts-{case}/images/{source}/SOURCE_FILES/{source}_1'
 
 
-def stored(case, source):
+def stored(case: str, source: str) -> tuple[int, str, int]:
     """What the storage has of a source: the status, the digest, the size."""
     url = s3_url('GET', 'http://' + swift, object_path(case, source), 60)
     connection = http.client.HTTPConnection(swift)
@@ -107,10 +114,10 @@ def stored(case, source):
 class Service(http.server.BaseHTTPRequestHandler):
     protocol_version = 'HTTP/1.1'
 
-    def log_message(self, *args):
+    def log_message(self, *args: object) -> None:
         pass
 
-    def answer(self, status, results):
+    def answer(self, status: int, results: dict[str, object]) -> None:
         body = json.dumps({'status': status, 'results': results}).encode()
         self.send_response(status)
         self.send_header('Content-Type', 'application/json')
@@ -118,7 +125,7 @@ class Service(http.server.BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(body)
 
-    def do_POST(self):
+    def do_POST(self) -> None:
         case = self.path.split('/')[1]
         body = self.rfile.read(int(self.headers['Content-Length']))
         files = json.loads(body)['files']
@@ -135,7 +142,7 @@ class Service(http.server.BaseHTTPRequestHandler):
             {'url': url, 'object_name': path.split('/', 2)[2],
              'file_name': files[0]['file_name']}]})
 
-    def do_GET(self):
+    def do_GET(self) -> None:
         _, case, _, kind, name, *_ = self.path.split('/')
         if kind == 'source':
             status, digest, size = stored(case, name)
@@ -155,7 +162,8 @@ class Service(http.server.BaseHTTPRequestHandler):
 
 # --- the fronts --------------------------------------------------------------
 
-async def pass_on(reader, writer, limit=None):
+async def pass_on(reader: asyncio.StreamReader, writer: asyncio.StreamWriter,
+                  limit: int | None = None) -> None:
     while limit is None or limit > 0:
         data = await reader.read(min(65536, limit or 65536))
         if not data:
@@ -168,18 +176,21 @@ async def pass_on(reader, writer, limit=None):
         writer.write_eof()
 
 
-def response_of(status, *lines, body=''):
+def response_of(status: str, *lines: str, body: str = '') -> bytes:
     return '\r\n'.join((f'HTTP/1.1 {status}', f'Content-Length: {len(body)}',
                         'Connection: close', *lines, '', body)).encode()
 
 
-async def drained(reader):
+async def drained(reader: asyncio.StreamReader) -> None:
     """Until the client closes: else the response could be lost."""
     while await reader.read(65536):
         pass
 
 
-async def serve(case, mode, head, reader, writer):
+async def serve(case: str, mode: str, head: bytes, reader: asyncio.StreamReader,
+                writer: asyncio.StreamWriter) -> None:
+    query: Any  # text, then a dictionary
+    there: Any  # a URL, or a writer
     path, _, query = head.split()[1].decode().partition('?')
     if mode == 'slow':
         writer.write(response_of(
@@ -218,8 +229,9 @@ async def serve(case, mode, head, reader, writer):
         writer.transport.abort()
 
 
-def front_of(case):
-    async def accepted(reader, writer):
+def front_of(case: str) -> Accepted:
+    async def accepted(reader: asyncio.StreamReader,
+                       writer: asyncio.StreamWriter) -> None:
         mode = mode_of(case)['front']
         try:
             head = await reader.readuntil(b'\r\n\r\n')
@@ -236,7 +248,7 @@ def front_of(case):
     return accepted
 
 
-async def main():
+async def main() -> None:
     service = http.server.ThreadingHTTPServer(('127.0.0.1', 0), Service)
     service.daemon_threads = True
     for case in sys.argv[3:]:
