@@ -39,7 +39,14 @@ import sys
 import tempfile
 import threading
 import unicodedata
+from collections.abc import Callable, Iterator, Sequence
+from typing import IO, Any
 
+Head = dict[str, Any]           # of a bundle
+Verdict = dict[str, Any]        # of judge()
+Row = tuple[str, str, Verdict]  # of a file: the directory, and its name
+Source = tuple[object, ...]     # what identifies a file in the cache
+Counters = collections.defaultdict[str, collections.Counter[str]]
 SELF = open(__file__, 'rb').read()  # its changes make the cache void
 MEMORY = 4 << 30  # bytes, of each program that reads a file
 GRID = 16         # fields of a picture, in each direction
@@ -93,10 +100,11 @@ for kind in PICTURES:
 class Build:
     """The programs of one build, where cupsd would find them."""
 
-    def __init__(self, path, work):
+    def __init__(self, path: str, work: str) -> None:
         self.path = os.path.abspath(path)
         self.same = os.path.join(self.path, 'tests/filter/same')
         digest = hashlib.sha256()
+        programs: Any  # paths, then paths by their names
         programs = [os.path.join(self.path, name) for name in
                     sorted(os.listdir(self.path))
                     if name.startswith('todocextract') or
@@ -131,12 +139,14 @@ class Build:
                     f'ServerBin {self.home}/bin\nServerRoot {self.home}/root\n')
 
 
-def run_out(command):
+def run_out(command: list[str]) -> str:
     return subprocess.run(command, check=True, text=True,
                           stdout=subprocess.PIPE).stdout.strip()
 
 
-def run(command, limit, stdout=subprocess.PIPE, **more):
+def run(command: list[str], limit: int,
+        stdout: int | IO[bytes] = subprocess.PIPE,
+        **more: Any) -> tuple[int | None, bytes, bytes]:
     """(exit status or None if it took too long or is missing, output, errors)"""
     if shutil.which(command[0]) is None:
         return None, b'', b'not installed'
@@ -154,7 +164,7 @@ def run(command, limit, stdout=subprocess.PIPE, **more):
         return None, b'', b'too slow'
 
 
-def kind_of(path):
+def kind_of(path: str) -> str:
     with open(path, 'rb') as f:
         start = f.read(1024)
     for beginning, kind in BEGINNINGS:
@@ -163,7 +173,7 @@ def kind_of(path):
     return 'pdf' if b'%PDF-' in start else TEXT
 
 
-def encoding_of(path):
+def encoding_of(path: str) -> str:
     """The encoding that a directory of the path is named after, or ''."""
     for name in reversed(os.path.dirname(path).split(os.sep)):
         if re.match(r'(?i)(ascii|big5|cp|euc|gb|ibm|iso|johab|koi|mac|shift|uhc|'
@@ -175,7 +185,7 @@ def encoding_of(path):
     return ''
 
 
-def codec_of(name):
+def codec_of(name: str) -> str:
     """The name of Python. As in WHATWG's standard, some mean a set of Windows,
     which has more characters."""
     codec = codecs.lookup(name).name
@@ -183,7 +193,7 @@ def codec_of(name):
             'gb2312': 'gb18030'}.get(codec, codec)
 
 
-def choices_of(ppd):
+def choices_of(ppd: str) -> dict[str, str]:
     """Choices of TextEncoding in the driver, by their codecs."""
     choices = {}
     for name in re.findall(r'^\*TextEncoding ([^/:]+)', open(ppd).read(), re.M):
@@ -196,13 +206,15 @@ def choices_of(ppd):
 
 # --- comparing ---------------------------------------------------------------
 
-def plane(pgm):
+def plane(pgm: bytes) -> tuple[int, int, bytes]:
     """Width, height, and samples of a binary PGM of 8 bits."""
-    head = re.match(rb'P5\s+(\d+)\s+(\d+)\s+255\s', pgm)
+    head: re.Match[bytes] = re.match(  # type: ignore[assignment]
+        rb'P5\s+(\d+)\s+(\d+)\s+255\s', pgm)
     return int(head[1]), int(head[2]), pgm[head.end():]
 
 
-def without_margins(width, height, samples):
+def without_margins(width: int, height: int,
+                    samples: bytes) -> tuple[int, int, bytes]:
     """What is not white, and all between."""
     rows = [samples[y * width:(y + 1) * width] for y in range(height)]
     dark = [y for y, row in enumerate(rows) if min(row) < 250]
@@ -215,7 +227,7 @@ def without_margins(width, height, samples):
     return right - left, len(rows), b''.join(rows)
 
 
-def grid(pgm, trim):
+def grid(pgm: bytes, trim: bool) -> list[float]:
     """Means of GRID x GRID fields."""
     width, height, samples = plane(pgm)
     if trim:
@@ -229,11 +241,12 @@ def grid(pgm, trim):
             right = max((x + 1) * width // GRID, left + 1)
             got = [samples[r * width + left:r * width + right] for r in rows]
             count = sum(map(len, got))
-            fields.append(sum(map(sum, got)) / count if count else 0)
+            fields.append(sum(map(sum, got))  # type: ignore[arg-type]
+                          / count if count else 0)
     return fields
 
 
-def drawn(path, to, limit):
+def drawn(path: str, to: str, limit: int) -> tuple[list[str], str]:
     """The pages of a picture or of a PDF as names of PGM files, and errors."""
     os.makedirs(to)
     command = ['mutool', 'draw', '-q', '-w', '240', '-h', '240',
@@ -241,20 +254,21 @@ def drawn(path, to, limit):
     if kind_of(path) == 'pdf':
         command = ['pdftoppm', '-gray', '-scale-to', '240', path, f'{to}/p']
     status, _, err = run(command, limit)
-    names = sorted(os.listdir(to), key=lambda n: int(re.search(r'\d+', n)[0]))
+    names = sorted(os.listdir(to), key=lambda n: int(
+        re.search(r'\d+', n)[0]))  # type: ignore[index]
     if status == 0 and command[0] == 'pdftoppm':
         err = b''  # of one PDF as of the other
     return [os.path.join(to, n) for n in names], \
         err.decode('utf8', 'replace') if status == 0 else 'it fails'
 
 
-def turned(fields):
+def turned(fields: list[float]) -> list[float]:
     """A grid, by 90 degrees to the left."""
     return [fields[x * GRID + GRID - 1 - y]
             for y in range(GRID) for x in range(GRID)]
 
 
-def pages_differ(before, after, moved):
+def pages_differ(before: list[str], after: list[str], moved: bool) -> str:
     """Two lists of PGM files. With `moved`, the picture may be anywhere on its
     page, and upright."""
     if len(before) != len(after):
@@ -268,7 +282,7 @@ def pages_differ(before, after, moved):
     return ''
 
 
-def pictures_differ(path, body, limit, work):
+def pictures_differ(path: str, body: str, limit: int, work: str) -> str:
     """What differs between a picture and the PDF or picture of it. Decoders
     differ, too: it is enough that one sees the same."""
     kind = kind_of(path)
@@ -296,13 +310,13 @@ def pictures_differ(path, body, limit, work):
     return found
 
 
-def characters(text):
+def characters(text: str) -> list[str]:
     """What has to be the same in a text and the PDF of it."""
     return [c for c in unicodedata.normalize('NFC', text)
             if unicodedata.category(c)[0] not in 'CZ']
 
 
-def texts_differ(path, body, encoding, limit):
+def texts_differ(path: str, body: str, encoding: str, limit: int) -> str:
     data = open(path, 'rb').read()
     for name in [encoding] if encoding else ['utf-8-sig', 'cp1252', 'latin-1']:
         try:
@@ -326,8 +340,9 @@ def texts_differ(path, body, encoding, limit):
             (''.join(sorted(new))[:20] or '-'))
 
 
-def documents_differ(build, before, body, limit, most, work):
-    def same(after):
+def documents_differ(build: Build, before: str, body: str, limit: int,
+                     most: int, work: str) -> str:
+    def same(after: str) -> str:
         status, out, _ = run([build.same, '-n', str(most), before, after],
                              limit)
         return out.decode('utf8', 'replace').strip() if status is not None \
@@ -345,7 +360,7 @@ def documents_differ(build, before, body, limit, most, work):
     return words
 
 
-def converted_differ(before, body, limit, work):
+def converted_differ(before: str, body: str, limit: int, work: str) -> str:
     """Two conversions of one document, which may pack pictures differently."""
     words = [characters(run(['pdftotext', name, '-'], limit)[1].decode(
         'utf8', 'replace')) for name in (before, body)]
@@ -354,7 +369,7 @@ def converted_differ(before, body, limit, work):
     return pictures_differ(before, body, limit, work)
 
 
-def ghostscript(path, to, limit):
+def ghostscript(path: str, to: str, limit: int) -> str:
     """Converts PostScript, and says what went wrong."""
     status, out, err = run(['gs', '-q', '-dSAFER', '-dNOPAUSE', '-dBATCH',
                             '-sPAPERSIZE=letter', '-dAutoRotatePages=/None',
@@ -365,7 +380,8 @@ def ghostscript(path, to, limit):
         '' if status == 0 else 'Ghostscript fails'
 
 
-def remembered(arguments, key, compute):
+def remembered(arguments: argparse.Namespace, key: tuple[object, ...],
+               compute: Callable[[], Any]) -> Any:
     """What compute() returns, from the cache if it was asked before."""
     digest = hashlib.sha256(repr(key).encode() + SELF).hexdigest()
     cached = os.path.join(arguments.cache, digest[:2], digest)
@@ -384,7 +400,8 @@ def remembered(arguments, key, compute):
 
 # --- one file ----------------------------------------------------------------
 
-def who_made(path, kind):
+def who_made(path: str, kind: str) -> str:
+    out: Any  # bytes, then text
     found = None
     if kind == 'pdf':
         _, out, _ = run(['pdfinfo', path], 20)
@@ -401,7 +418,7 @@ def who_made(path, kind):
     return ''.join(filter(str.isprintable, found[1]))[:60] if found else '-'
 
 
-def shown_by(path, kind, limit, work):
+def shown_by(path: str, kind: str, limit: int, work: str) -> list[str]:
     """Programs that show the whole file without an error; two are enough."""
     shown = []
     for viewer, command in VIEWERS.get(kind, {}).items():
@@ -420,25 +437,27 @@ def shown_by(path, kind, limit, work):
     return shown
 
 
-def cause_of(head):
+def cause_of(head: Head) -> str:
     """Refusals with the same text, but for numbers, have the same cause."""
     text = re.sub(r'^pages? [\d-]+ (is damaged|of it)?: *', '',
                   head['reason_text'])
-    return head['reason'] + ': ' + re.sub(r'\d+', 'N', text.split(';')[0])[:70]
+    return head['reason'] + ': ' + re.sub(  # type: ignore[no-any-return]
+        r'\d+', 'N', text.split(';')[0])[:70]
 
 
-def judge(build, path, encoding, given, arguments, work, of):
+def judge(build: Build, path: str, encoding: str, given: str,
+          arguments: argparse.Namespace, work: str, of: Source) -> Verdict:
     """Prints the file, and compares what comes out. Another build that sends
     the same bytes needs no comparison."""
     kind = kind_of(path)
     limit = arguments.seconds
-    verdict = {'kind': kind, 'cause': '', 'differs': '', 'shown': []}
+    verdict: Verdict = {'kind': kind, 'cause': '', 'differs': '', 'shown': []}
     command = ['cupsfilter', '-c', f'{build.home}/conf', '-e', '-p', build.ppd,
                '-m', 'printer/chart', '-t', 'chart', '-U', 'ann']
     if given:
         command += ['-o', 'TextEncoding=' + given]
     out = os.path.join(work, 'out')
-    more = {'umask': 0o077}
+    more: dict[str, Any] = {'umask': 0o077}
     if os.geteuid() == 0:
         more.update(user='lp', group='lp', extra_groups=[])
     environment = {'PATH': os.environ['PATH'] + ':/usr/sbin', 'LC_ALL': 'C',
@@ -450,6 +469,7 @@ def judge(build, path, encoding, given, arguments, work, of):
         status, _, err = run(command + [copy], limit, to, env=environment,
                              **more)
     data = open(out, 'rb').read()
+    head: Any  # the match, then what it says
     head = re.match(rb'DOCEXTRACT-BUNDLE 1 (\{.*\})\n', data)
     failed = [n.decode() for n in
               re.findall(rb'INFO: (\S+) \(PID \d+\) (?:stopped|crashed)', err)]
@@ -494,7 +514,8 @@ def judge(build, path, encoding, given, arguments, work, of):
     return verdict
 
 
-def differs(build, path, kind, encoding, head, body, arguments, work):
+def differs(build: Build, path: str, kind: str, encoding: str, head: Head,
+            body: str, arguments: argparse.Namespace, work: str) -> str:
     limit = arguments.seconds
     if kind in PICTURES:
         return pictures_differ(path, body, limit, work)
@@ -520,13 +541,14 @@ def differs(build, path, kind, encoding, head, body, arguments, work):
     return documents_differ(build, path, body, limit, arguments.pages, work)
 
 
-def verdict_of(build, path, encoding, given, arguments):
+def verdict_of(build: Build, path: str, encoding: str, given: str,
+               arguments: argparse.Namespace) -> Verdict:
     """judge(), if the cache does not have it."""
     with open(path, 'rb') as f:
         sha256 = hashlib.sha256(f.read()).hexdigest()
     of = (sha256, os.path.splitext(path)[1], encoding, arguments.pages)
 
-    def judged():
+    def judged() -> Verdict:
         with tempfile.TemporaryDirectory(dir=build.home) as work:
             os.chmod(work, 0o755)
             return judge(build, path, encoding, given, arguments, work, of)
@@ -536,7 +558,8 @@ def verdict_of(build, path, encoding, given, arguments):
 
 # --- tables ------------------------------------------------------------------
 
-def files_of(directory, most, choices):
+def files_of(directory: str, most: int,
+             choices: dict[str, str]) -> Iterator[tuple[str, str, str]]:
     """(path, encoding, TextEncoding), without copies."""
     seen, found = set(), []
     for top, directories, names in os.walk(directory):
@@ -559,27 +582,27 @@ def files_of(directory, most, choices):
             yield path, encoding, choices[encoding]
 
 
-def name_of(path, given, directory):
+def name_of(path: str, given: str, directory: str) -> str:
     return os.path.relpath(path, directory) + (f' [{given}]' if given else '')
 
 
-def print_rows(title, rows):
+def print_rows(title: str, rows: Sequence[tuple[str, ...]]) -> None:
     print(f'\n{title}: {len(rows)}')
     for row in sorted(rows):
         print('  ' + '  '.join(row))
 
 
-def is_shown(verdict):
+def is_shown(verdict: Verdict) -> bool:
     """Whether other programs show the whole of what was refused. They show what
     its author does not allow to print, and leave out what has no appearance."""
     return len(verdict['shown']) >= 2 and \
         not verdict['cause'].startswith(('protected:', 'not-drawn:'))
 
 
-def print_tables(rows, arguments):
+def print_tables(rows: list[Row], arguments: argparse.Namespace) -> int:
     """Prints the tables; returns what has to be looked at."""
-    table = collections.defaultdict(collections.Counter)
-    causes = collections.defaultdict(collections.Counter)
+    table: Counters = collections.defaultdict(collections.Counter)
+    causes: Counters = collections.defaultdict(collections.Counter)
     for collection, _, v in rows:
         for name in (collection, 'all'):
             table[name]['files'] += 1
@@ -609,7 +632,8 @@ def print_tables(rows, arguments):
             ('refused, and two other programs show it',
              is_shown)):
         found = [(v['differs'] or v['cause'], name, v['producer'])
-                 for _, name, v in rows if wanted(v) and
+                 for _, name, v in rows
+                 if wanted(v) and  # type: ignore[no-untyped-call]
                  not is_accepted(v, arguments.accepted)]
         print_rows(title, found)
         if 'compared' not in title:
@@ -617,7 +641,7 @@ def print_tables(rows, arguments):
     return listed
 
 
-def print_producers(rows):
+def print_producers(rows: list[Row]) -> None:
     """Who made the files, without their versions."""
     made = collections.Counter(
         re.sub(r'[-( ]*[\d.]*\d.*| [Vv]ersion.*', '', v['producer']) or '-'
@@ -626,12 +650,12 @@ def print_producers(rows):
                                     made.most_common(40)))
 
 
-def is_accepted(verdict, accepted):
+def is_accepted(verdict: Verdict, accepted: set[tuple[str, str]]) -> bool:
     word = (verdict['differs'] or verdict['cause']).split(':')[0]
     return (verdict['sha256'][:16], word) in accepted
 
 
-def print_changes(rows, before):
+def print_changes(rows: list[Row], before: list[Verdict]) -> None:
     changed = []
     for (_, name, v), old in zip(rows, before):
         one, other = (x['result'] + ' ' + (x['differs'] or x['cause'])
@@ -641,14 +665,14 @@ def print_changes(rows, before):
     print_rows('changed', changed)
 
 
-def accepted_of(path):
+def accepted_of(path: str) -> set[tuple[str, str]]:
     """Lines that begin with a SHA-256's first 16 digits and a word."""
     if not path:
         return set()
     return set(re.findall(r'^\s*([0-9a-f]{16}) (\S+)', open(path).read(), re.M))
 
 
-def main():
+def main() -> int:
     here = os.path.dirname(os.path.abspath(__file__))
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
@@ -684,8 +708,8 @@ def main():
         for build in builds:
             with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
                 verdicts.append(list(pool.map(
-                    lambda file, b=build: verdict_of(b, *file, arguments),
-                    files)))
+                    lambda file, b=build: verdict_of(  # type: ignore[call-arg]
+                        b, *file, arguments), files)))
     rows = []
     for (path, _, given), verdict in zip(files, verdicts[0]):
         name = name_of(path, given, directory)
