@@ -9,8 +9,8 @@
 #   ./test.sh --long     everything but tests/nightly; with CI=true nothing may be
 #                        left out
 #   ./test.sh --nightly  only tests/nightly: hours, what measures time, the
-#                        programs that people print from, and what depends on registries and servers that
-#                        are not ours to repair
+#                        programs that people print from, and what depends on
+#                        registries and servers that are not ours to repair
 #
 # A script that has failed is run once more, alone, at the end. If it passes then,
 # "FLAKY NAME: CHECK" says so, and the run passes, unless this happens to more than
@@ -148,13 +148,9 @@ long_tasks()
   } | scripts
 }
 
-# They measure time, so that nothing may run beside them.
-timed='nightly/rate nightly/thousand'
-timed_tasks()
-{
-  local name
-  for name in $timed; do script build "tests/$name.sh"; done
-}
+# It measures time, so that nothing may run beside it.
+timed=nightly/thousand
+timed_tasks() { script build "tests/$timed.sh"; }
 
 nightly_tasks()
 {

@@ -30,9 +30,9 @@ costs() # FILE
     $2 > ms || $3 > kib { print $2 " ms, " $3 " KiB" }' "$dir/cost"
 }
 
-# All of at most 1 MiB, but "objects", which has another 200 kB, and "scans". One that is
-# sent costs time, but is what it says. Two use all of their processor time, and
-# have a fifth of it.
+# All of at most 1 MiB, but "objects", which has another 200 kB, and "scans". One
+# that is sent costs time, but is what it says. Two use all of their processor
+# time, and have a fifth of it.
 while read -r name numbers expected; do
   [ $# = 0 ] || [[ " $* " == *" $name "* ]] || continue
   program=$filter
