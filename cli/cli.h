@@ -63,6 +63,7 @@
   X(wait, "JOB... [--quiet]", "wait until jobs have ended")
 
 struct cJSON;
+struct dx_nearest;
 
 struct cli {
   /* options and arguments; borrowed from argv */
@@ -118,6 +119,10 @@ size_t cli_count_columns(const char *text);
 /* How many bytes of the text fit into so many columns: all, or what leaves one
  * column for an ellipsis. */
 size_t cli_fitting_bytes(const char *text, size_t columns);
+
+/* Names on stderr a word that is none of a list, and the nearest one that is.
+ * Returns the column where the line continues; 0: it has ended. */
+int cli_print_unknown(const char *what, const struct dx_nearest *nearest);
 
 /* ---- load.c ---- */
 

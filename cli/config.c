@@ -106,10 +106,8 @@ static void config_compare_queue(void *ctx, const struct dx_queue *queue)
 static void config_warn_unknown(const char *what,
                                 const struct dx_nearest *nearest)
 {
-  fprintf(stderr, "docextract: unknown %s '%s'", what, nearest->word);
-  if (nearest->found != NULL)
-    fprintf(stderr, "; did you mean '%s'?", nearest->found);
-  fprintf(stderr, "\n");
+  if (cli_print_unknown(what, nearest) != 0)
+    (void)fputc('\n', stderr);
 }
 
 void cli_check_selection(const struct cli *cli)

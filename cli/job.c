@@ -68,7 +68,7 @@ static void job_print_submission(const struct cli *cli,
                                    : 0);
 }
 
-/* What works in this situation, for whoever may change the job. `docextract
+/* What works in this situation, for a user who may change the job. `docextract
  * cancel` and `docextract retry` would leave a print job behind that CUPS has.
  */
 static void job_print_action(const struct dx_job *job)

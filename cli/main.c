@@ -198,18 +198,13 @@ usage_fail(const struct verb *verb, const char *format, ...)
   exit(EX_USAGE);
 }
 
-/* Names the word, and the one that was probably meant, or else begins the list
- * of those that are possible. Returns the column where the list continues; 0:
- * there is none. */
+/* Or else begins the list of those that are possible. Returns the column where
+ * it continues; 0: there is none. */
 static int usage_suggest(const char *what, const struct dx_nearest *nearest)
 {
-  int column =
-      fprintf(stderr, "docextract: unknown %s '%s'; ", what, nearest->word);
+  int column = cli_print_unknown(what, nearest);
 
-  if (nearest->found == NULL)
-    return column + fprintf(stderr, "possible %ss:", what);
-  fprintf(stderr, "did you mean '%s'?\n", nearest->found);
-  return 0;
+  return column != 0 ? column + fprintf(stderr, "; possible %ss:", what) : 0;
 }
 
 /* Finds the verb of that name, or the only one that begins with it. */

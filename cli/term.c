@@ -11,6 +11,7 @@
 #include <unistd.h>
 #include <wchar.h>
 
+#include "lib/base/nearest.h"
 #include "lib/base/utf8.h"
 
 void cli_print_word(const char *word, bool is_good)
@@ -106,4 +107,15 @@ void cli_print_line(const char *text)
   while (at < bytes)
     at += cli_print_character(text + at);
   printf("%s\n", text[bytes] != '\0' ? "\u2026" : "");
+}
+
+int cli_print_unknown(const char *what, const struct dx_nearest *nearest)
+{
+  int column =
+      fprintf(stderr, "docextract: unknown %s '%s'", what, nearest->word);
+
+  if (nearest->found == NULL)
+    return column;
+  fprintf(stderr, "; did you mean '%s'?\n", nearest->found);
+  return 0;
 }
