@@ -225,6 +225,17 @@ patients()
     "\(.patient_last_name) \(.patient_first_name) \(.patient_mrn)"' | sort)
 }
 
+left_at() # the moments at which API calls left docextractd, in milliseconds
+{
+  sed -n 's/^.*sending a request at \([0-9]*\) ms$/\1/p' \
+    "$dir/daemon.err" "$dir/daemon.new"
+}
+most_in_a_second() # of such moments
+{
+  sort -n | awk '{ t[NR] = $1; while (t[NR] - t[first + 1] > 1000) first++
+    if (NR - first > most) most = NR - first } END { print most + 0 }'
+}
+
 uploads() # the files that the simulator has received, sorted
 {
   find "$SIM_DATA" -type f -printf '%f\n' | sort

@@ -22,22 +22,11 @@ clear_stage()
   stop_sim
 }
 
-sent() # the moments of all API calls, in milliseconds
-{
-  sed -n 's/^.*sending a request at \([0-9]*\) ms$/\1/p' \
-    "$dir/daemon.err" "$dir/daemon.new"
-}
-arrived() # each of them in the simulator
+arrived() # the API calls in the simulator
 {
   jq -c 'select(.call == "create" or .call == "source" or
     .call == "extract" or .call == "hello")' "$SIM_LOG"
 }
-most_in_a_second()
-{
-  sort -n | awk '{ t[NR] = $1; while (t[NR] - t[first + 1] > 1000) first++
-    if (NR - first > most) most = NR - first } END { print most + 0 }'
-}
-
 start_sim --source-time 0 --case-time 0
 write_config "APIRate $rate"
 make_cups
@@ -59,7 +48,7 @@ hello=$!
 is_short() # SECONDS
 {
   [ "$1" -lt "$long" ] ||
-    { [ "$1" -lt $((9 * long)) ] && [ "$(sent | wc -l)" -le "$long" ]; }
+    { [ "$1" -lt $((9 * long)) ] && [ "$(left_at | wc -l)" -le "$long" ]; }
 }
 
 restarts=0
@@ -70,10 +59,10 @@ while is_short $((SECONDS - begin)); do
   start_daemon
   restarts=$((restarts + 1))
 done
-killed=$(sent | wc -l)
+killed=$(left_at | wc -l)
 check "killed $restarts times, it still calls ($killed)" \
   test "$killed" -gt "$long"
-most=$(sent | most_in_a_second)
+most=$(left_at | most_in_a_second)
 check "at most 9 calls in any second ($most)" test "$most" -le 9
 touch "$dir/enough"
 
@@ -81,7 +70,7 @@ touch "$dir/enough"
 WAIT_S=$((n / 2 + 60)) until_true is_gone "$submit"
 check 'everything is extracted' wait "$submit"
 is 'each document has its results' "$(n_results) $(n_manifests)" "$n $n"
-most=$(sent | most_in_a_second)
+most=$(left_at | most_in_a_second)
 check "at most 9 calls in any second, to the end ($most)" test "$most" -le 9
-check 'every call that arrived is in the log' test "$(sent | wc -l)" -ge \
+check 'every call that arrived is in the log' test "$(left_at | wc -l)" -ge \
   "$(arrived | wc -l)"
