@@ -61,8 +61,8 @@ static void job_print_submission(const struct cli *cli,
   job_print_time("  Failed", sub->failed_at);
   if (sub->delivered_at != 0)
     job_print_text("  Results", cli_results_dir(cli, sub));
-  job_print_text("  Reason", sub->reason);
-  job_print_text("  Problem", sub->problem.text);
+  job_print_text("  Reason", dx_line(sub->reason));
+  job_print_text("  Problem", dx_line(sub->problem.text));
   job_print_time("  Next try", sub->problem.retry_at > dx_wall_ms()
                                    ? sub->problem.retry_at
                                    : 0);
@@ -124,7 +124,7 @@ static void job_print_action(const struct dx_job *job)
   else if (!dx_job_is_final(job))
     (void)snprintf(text, sizeof(text),
                    "nothing, it continues by itself; to cancel it: %s", cancel);
-  else if (dx_job_awaits_hook(job) && dx_job_problem(job)->text[0] != '\0')
+  else if (dx_job_awaits_hook(job) && dx_job_problem(job)->text != NULL)
     (void)snprintf(text, sizeof(text), "fix the program of OnResult, then: %s",
                    retry);
   else if (dx_job_count(job, DX_ST_EXTRACTED) > 0)

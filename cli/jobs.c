@@ -72,7 +72,8 @@ static void jobs_describe(const struct list *list, const struct dx_job *job,
 {
   const struct dx_problem *problem = dx_job_problem(job);
   time_t at = (time_t)(problem->retry_at / 1000);
-  const char *known = problem->text, *hook = ""; /* hook: of OnResult */
+  const char *known = dx_line(problem->text),
+             *hook = ""; /* hook: of OnResult */
   char retry[32] = "", again[64], said[SAID_BYTES];
   char both[2 * DX_ERR_TEXT_BYTES + 4];
   bool is_said; /* there is nothing to add to the sentence */
@@ -87,7 +88,7 @@ static void jobs_describe(const struct list *list, const struct dx_job *job,
   for (i = 0; known[0] == '\0' && i < job->submission_count; i++)
     if (dx_state_is_final(job->submissions[i].state) &&
         job->submissions[i].state != DX_ST_EXTRACTED)
-      known = job->submissions[i].reason;
+      known = dx_line(job->submissions[i].reason);
   if (dx_job_is_undecided(job) && !list->cli->asks)
     (void)snprintf(message, DX_ERR_TEXT_BYTES,
                    "%.300s%sto send it: docextract retry %.8s; to cancel it: "
@@ -98,7 +99,7 @@ static void jobs_describe(const struct list *list, const struct dx_job *job,
                    known[0] != '\0' || list->is_driven || dx_job_is_final(job)
                        ? known
                        : dx_docextractd_is_missing(""));
-  if (list->is_driven && (!dx_job_is_final(job) || problem->text[0] != '\0') &&
+  if (list->is_driven && (!dx_job_is_final(job) || problem->text != NULL) &&
       problem->retry_at > dx_wall_ms() && localtime_r(&at, &tm) != NULL)
     (void)strftime(retry, sizeof(retry), "trying again at %H:%M", &tm);
   (void)dx_translate(sentence, said, sizeof(said));
@@ -183,8 +184,8 @@ static char *jobs_item_json(const struct dx_job *job, const char *state,
     dx_json_put_string(&out, "state", dx_state_word(sub->state));
     jobs_put_text(&out, "source_id", sub->source_id);
     dx_json_put_int(&out, "cases", (int64_t)sub->case_count);
-    jobs_put_text(&out, "reason", sub->reason);
-    jobs_put_text(&out, "message", sub->problem.text);
+    jobs_put_text(&out, "reason", dx_line(sub->reason));
+    jobs_put_text(&out, "message", dx_line(sub->problem.text));
     dx_json_put_time(&out, "retry_at", sub->problem.retry_at);
     dx_json_close(&out, '}');
   }

@@ -244,7 +244,7 @@ static enum dx_code report_count_job(void *ctx, enum dx_spool_part part,
   problem = dx_job_problem(job);
   if (problem->is_of_storage)
     c->uploads[problem->code]++;
-  else if (problem->text[0] != '\0')
+  else if (problem->text != NULL)
     c->messages[i][problem->code]++;
   for (i = 0; i < job->submission_count; i++)
     c->ends[job->submissions[i].code]++;

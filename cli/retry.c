@@ -86,7 +86,7 @@ static bool retry_has_effect(const struct dx_job *job)
         (dx_submission_is_here(sub) || dx_submission_needs_verify(sub)))
       return true;
   }
-  return !dx_job_is_final(job) && dx_job_problem(job)->text[0] != '\0';
+  return !dx_job_is_final(job) && dx_job_problem(job)->text != NULL;
 }
 
 /* Without --state, not a job that needs a decision: it must not be sent, or

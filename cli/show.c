@@ -208,8 +208,10 @@ static enum dx_code show_all(struct show *s, const struct dx_job *job,
   for (i = 0; i < job->submission_count; i++) { /* those without a result */
     const struct dx_submission *sub = &job->submissions[i];
     const char *word = dx_state_word(sub->state);
-    const char *reason = strcmp(sub->reason, word) != 0 ? sub->reason : "";
+    const char *reason = dx_line(sub->reason);
 
+    if (strcmp(reason, word) == 0)
+      reason = "";
     for (k = 0; sub->state != DX_ST_EXTRACTED && k < sub->file_count; k++)
       show_print_note(s, "document %zu: %s%s%s", sub->files[k].document + 1,
                       word, reason[0] != '\0' ? ": " : "", reason);

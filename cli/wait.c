@@ -51,7 +51,7 @@ static void wait_sentence(const struct cli *cli, const struct dx_job *job,
 /* On a terminal, prints each new status, with its cause. */
 static void wait_print_progress(struct wait *w, const struct dx_job *job)
 {
-  const char *cause = w->cli->asks ? "" : dx_job_problem(job)->text;
+  const char *cause = w->cli->asks ? "" : dx_line(dx_job_problem(job)->text);
   bool has_name = w->cli->arg_count > 1 && dx_utf8_is_plain(w->text);
   char sentence[DX_SENTENCE_BYTES], said[2 * DX_SENTENCE_BYTES];
 

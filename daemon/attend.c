@@ -129,9 +129,11 @@ static void tell_canceled(struct client *client, const struct dx_job *job)
 void attend_over(struct manager *manager, struct managed *managed)
 {
   struct client *attendant = managed->attendant, *client;
+  struct dx_err err;
 
-  if (attendant != NULL && managed->job->halt.code != DX_OK)
-    attend_refuse(attendant, &managed->job->halt);
+  if (attendant != NULL && managed->job->is_halted &&
+      dx_job_outcome(managed->job, &err) != DX_OK)
+    attend_refuse(attendant, &err);
   else if (attendant != NULL)
     attend_end_with_outcome(attendant, managed->job, managed->is_new);
   if (attendant != NULL)

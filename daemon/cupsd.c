@@ -32,9 +32,24 @@ struct listed {
   int id, state;
 };
 
+struct question {
+  TAILQ_ENTRY(question) link;
+  struct cupsd *cupsd;
+  struct question **owner;    /* its pointer to this */
+  const struct dx_job *about; /* borrowed; has an id and a uuid */
+  enum question_step { ANSWERED, IN_LINE, ASKS, NEEDS_ACTIVE } step;
+  int64_t asked_ms; /* monotonic: last query */
+  int64_t until_ms; /* deadline of the query */
+  bool is_alone;    /* its queue and the list do not matter */
+  struct dx_http_call *call;
+  struct dx_print_job job;
+  enum dx_place place;
+  enum dx_answer answer; /* of asked_ms, when ANSWERED */
+};
+
 struct cupsd_rerun {
   struct dx_job about; /* with copies of what a question needs */
-  struct question question;
+  struct question *question;
   int64_t since_ms;
 };
 
@@ -422,32 +437,54 @@ static void start_next(struct cupsd *cupsd)
 
 /* ---- the interface ---- */
 
-void cupsd_forget(struct question *q)
+/* Sets *question, unless there is one; false when out of memory. */
+static bool begin_question(struct cupsd *cupsd, const struct dx_job *job,
+                           struct question **question)
 {
-  struct cupsd *cupsd = q->cupsd;
+  struct question *q = *question;
 
-  if (cupsd == NULL)
+  if (q != NULL)
+    return true;
+  q = calloc(1, sizeof(*q));
+  if (q == NULL)
+    return false;
+  q->cupsd = cupsd;
+  q->owner = question;
+  q->about = job;
+  TAILQ_INSERT_TAIL(&cupsd->questions, q, link);
+  *question = q;
+  return true;
+}
+
+void cupsd_forget(struct question **question)
+{
+  struct question *q = *question;
+  struct cupsd *cupsd;
+
+  if (q == NULL)
     return;
+  cupsd = q->cupsd;
   TAILQ_REMOVE(&cupsd->questions, q, link);
   dx_http_cancel(&q->call);
   set_step(q, ANSWERED);
-  *q = (struct question){.cupsd = NULL};
+  free(q);
+  *question = NULL;
   start_next(cupsd); /* if this one was asked */
 }
 
 bool cupsd_answer(struct cupsd *cupsd, const struct dx_job *job,
-                  struct question *q, int64_t since_ms,
+                  struct question **question, int64_t since_ms,
                   enum dx_answer *ret_answer)
 {
+  struct question *q;
+
   if (job->cups_id == NULL || job->uuid == NULL) {
     *ret_answer = DX_ANSWER_UNKNOWN; /* it cannot be looked up */
     return true;
   }
-  if (q->cupsd == NULL) {
-    q->cupsd = cupsd;
-    q->about = job;
-    TAILQ_INSERT_TAIL(&cupsd->questions, q, link);
-  }
+  if (!begin_question(cupsd, job, question))
+    return false;
+  q = *question;
   if (q->step != ANSWERED)
     return false;
   if (q->asked_ms != 0 && q->asked_ms >= since_ms) {
@@ -502,6 +539,7 @@ enum dx_rerun cupsd_may_rerun(void *ctx, const char *cups_id, const char *uuid,
 {
   struct cupsd *cupsd = ctx;
   enum dx_rerun may = DX_RERUN_UNKNOWN;
+  struct cupsd_rerun *rerun;
   enum dx_answer answer;
 
   if (cupsd->rerun != NULL && strcmp(cupsd->rerun->about.print.key, key) != 0)
@@ -510,14 +548,19 @@ enum dx_rerun cupsd_may_rerun(void *ctx, const char *cups_id, const char *uuid,
     forget_rerun(cupsd);
     return DX_RERUN_UNKNOWN;
   }
-  cupsd->rerun->question.is_alone = true;
-  if (!cupsd_answer(cupsd, &cupsd->rerun->about, &cupsd->rerun->question,
-                    cupsd->rerun->since_ms, &answer))
+  rerun = cupsd->rerun;
+  if (!begin_question(cupsd, &rerun->about, &rerun->question)) {
+    forget_rerun(cupsd);
+    return DX_RERUN_UNKNOWN;
+  }
+  rerun->question->is_alone = true;
+  if (!cupsd_answer(cupsd, &rerun->about, &rerun->question, rerun->since_ms,
+                    &answer))
     return DX_RERUN_ASKED;
   if (answer == DX_ANSWER_UNKNOWN)
     may = DX_RERUN_NO;
   else if (answer != DX_ANSWER_NONE)
-    may = cupsd->rerun->question.job.may_run_again ? DX_RERUN_MAY : DX_RERUN_NO;
+    may = rerun->question->job.may_run_again ? DX_RERUN_MAY : DX_RERUN_NO;
   forget_rerun(cupsd);
   return may;
 }
@@ -559,7 +602,8 @@ void cupsd_stop(struct cupsd *cupsd)
   for (q = TAILQ_FIRST(&cupsd->questions); q != NULL; q = next) {
     next = TAILQ_NEXT(q, link);
     dx_http_cancel(&q->call);
-    *q = (struct question){.cupsd = NULL};
+    *q->owner = NULL;
+    free(q);
   }
   TAILQ_INIT(&cupsd->questions);
   cupsd->asked = NULL;

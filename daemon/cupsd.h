@@ -60,35 +60,24 @@ struct cupsd {
   struct cupsd_rerun *rerun; /* NULL: none */
 };
 
-/* A query about one job, and its last answer; only cupsd.c uses its members.
- * Zeros at first. */
-struct question {
-  TAILQ_ENTRY(question) link;
-  struct cupsd *cupsd;        /* NULL: none so far */
-  const struct dx_job *about; /* borrowed; has an id and a uuid */
-  enum question_step { ANSWERED, IN_LINE, ASKS, NEEDS_ACTIVE } step;
-  int64_t asked_ms; /* monotonic: last query */
-  int64_t until_ms; /* deadline of the query */
-  bool is_alone;    /* its queue and the list do not matter */
-  struct dx_http_call *call;
-  struct dx_print_job job;
-  enum dx_place place;
-  enum dx_answer answer; /* of asked_ms, when ANSWERED */
-};
+/* A query about one job, and its last answer. */
+struct question;
 
 void cupsd_start(struct cupsd *cupsd, struct dx_http *http,
                  const struct dx_config *config);
-/* Cancels all requests, and forgets all questions. Accepts zeros. */
+/* Cancels all requests, and forgets all questions, whose owners then have none.
+ * Accepts zeros. */
 void cupsd_stop(struct cupsd *cupsd);
 
 /*
  * Returns true, with the last answer about the job, if it was requested at or
  * after since_ms (monotonic). Otherwise starts a query, unless one is in
  * progress, or the last one was less than DX_ASK_AGAIN_MS ago: call it again
- * after dx_http_run().
+ * after dx_http_run(). question: NULL at first; until cupsd_forget(), it must
+ * stay where it is, and the job must exist. Also false when out of memory.
  */
 bool cupsd_answer(struct cupsd *cupsd, const struct dx_job *job,
-                  struct question *question, int64_t since_ms,
+                  struct question **question, int64_t since_ms,
                   enum dx_answer *ret_answer);
 
 /*
@@ -104,8 +93,8 @@ enum cupsd_list_step cupsd_active(struct cupsd *cupsd, int64_t since_ms);
 #define CUPSD_NOT_LISTED (-1)
 int cupsd_active_state(const struct cupsd *cupsd, int id);
 
-/* Ends the question, if there is one. */
-void cupsd_forget(struct question *question);
+/* Ends the question, if there is one, and makes it NULL. */
+void cupsd_forget(struct question **question);
 
 /*
  * MAY if cupsd has this print job, and it is not over, or can be printed again;

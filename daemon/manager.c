@@ -306,7 +306,7 @@ enum dx_code manager_borrow(struct manager *manager, const char *key,
   if (managed != NULL)
     return code == DX_OK ? DX_OK
                          : dx_fail(err, code, 0, "%s",
-                                   dx_job_problem(managed->job)->text);
+                                   dx_line(dx_job_problem(managed->job)->text));
   code = dx_spool_load(manager->spool, key, &job, err);
   if (code != DX_OK)
     return code;

@@ -43,11 +43,11 @@ struct managed {
   struct client *attendant; /* NULL: none attends */
   bool is_new;              /* this run sends something */
   /* permit.c; times are monotonic, 0: none */
-  bool may_send;            /* permitted, and nothing has been learned since
-                               that forbids it */
-  struct question question; /* to cupsd */
-  int64_t asked_ms;         /* answers of cupsd must be at least this new */
-  bool waits;               /* the last answer permits nothing */
+  bool may_send;             /* permitted, and nothing has been learned since
+                                that forbids it */
+  struct question *question; /* to cupsd; NULL: none */
+  int64_t asked_ms;          /* answers of cupsd must be at least this new */
+  bool waits;                /* the last answer permits nothing */
   bool in_watched, in_undecided; /* listed.c: it is in this list */
   int64_t watch_ms; /* when to ask cupsd for the state of the print job again */
   int64_t watch_gap_ms;

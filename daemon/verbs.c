@@ -335,12 +335,12 @@ static enum dx_code restart(struct client *client, struct dx_job *job,
       control_send(client,
                    "warn document %zu is sent again when print job %s is "
                    "released: %s",
-                   sub->files[0].document + 1, name, sub->reason);
+                   sub->files[0].document + 1, name, dx_line(sub->reason));
     else
       control_send(client,
                    "warn document %zu is no longer in the spool and must be "
                    "submitted again: %s",
-                   sub->files[0].document + 1, sub->reason);
+                   sub->files[0].document + 1, dx_line(sub->reason));
   }
   if (code != DX_OK)
     return code;
@@ -399,7 +399,7 @@ static enum dx_code verb_retry(struct client *client, const char *key,
     return DX_OK;
   }
   if (code == DX_E_BUSY && section[0] == '\0') {
-    bool has_problem = dx_job_problem(managed->job)->text[0] != '\0';
+    bool has_problem = dx_job_problem(managed->job)->text != NULL;
 
     /* Its backend attends, or it was submitted: a decision only for a copy. */
     if (managed->job->is_copy) {

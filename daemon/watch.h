@@ -35,7 +35,7 @@ struct watch {
   size_t at;          /* the print job that is asked about */
   struct dx_job *job; /* its journal; NULL: not read yet */
   struct dx_job about;
-  struct question question;
+  struct question *question;
 };
 
 void watch_start(struct watch *watch, struct cupsd *cupsd,

@@ -4,6 +4,7 @@
  */
 #include "daemon/engine/engine_internal.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -56,7 +57,7 @@ void engine_service_up(struct call *call)
   run->rejections = 0;
   run->has_new_token = false;
   call->polled->unexpected = 0;
-  call->sub->reason[0] = '\0';
+  dx_line_set(&call->sub->reason, DX_WHY_BYTES, "");
   if (!call->sub->problem.is_of_storage) /* only an upload ends that one */
     engine_clear_problem(call->engine, call->sub);
   call_set_away(call, false); /* time counts towards ProcessingLimit */
@@ -106,14 +107,15 @@ static void call_opened(const struct call *call,
          " s: %s",
          call->svc->service->name,
          call->kind == CALLS_CREATE ? "registrations" : "polls",
-         breaker->pause_ms / 1000, call->sub->problem.text);
+         breaker->pause_ms / 1000, dx_line(call->sub->problem.text));
   engine_rouse_all(call->engine); /* they show it, and may probe */
 }
 
 static void call_copy_problem(struct dx_err *trouble,
                               const struct dx_submission *sub)
 {
-  (void)dx_fail(trouble, sub->problem.code, 0, "%s", sub->problem.text);
+  (void)dx_fail(trouble, sub->problem.code, 0, "%s",
+                dx_line(sub->problem.text));
 }
 
 /* A breaker of the section has closed, or the token is evidently good: sections
@@ -213,7 +215,7 @@ void engine_unexpected(struct call *call, const struct dx_err *err)
                 call, &call->polled->unexpected,
                 sub->overdue ? engine_overdue_wait_ms(call->svc, sub) : 0, err);
   call_set_away(call, false); /* time counts towards ProcessingLimit */
-  dx_utf8_copy(sub->reason, sizeof(sub->reason), err->text);
+  dx_line_set(&sub->reason, DX_WHY_BYTES, err->text);
   engine_report_problem(call->engine, sub, call->kind == CALLS_NONE,
                         call_ms(call->svc, call->polled->due_ms), err);
 }
@@ -363,7 +365,6 @@ void engine_release_slot(struct slot *slot,
 
 static void call_end(struct call *call)
 {
-  call->http = NULL;
   if (call->fd >= 0) {
     (void)close(call->fd);
     call->engine->puts--;
@@ -379,6 +380,7 @@ static void call_end(struct call *call)
   }
   dx_temp_discard(&call->sink);
   dx_sha256_free(&call->sha);
+  LIST_INSERT_HEAD(&call->engine->spare_calls, call, spare);
 }
 
 static void call_done(void *arg, const struct dx_http_response *response)
@@ -387,7 +389,7 @@ static void call_done(void *arg, const struct dx_http_response *response)
   enum dx_code code;
 
   call->response = response;
-  call->http = NULL;
+  run_of(call->sub)->call = NULL;
   code = call->done(call);
   call->svc->counters.counts.calls[dx_class_of(code)]++;
   call_judge(call, code);
@@ -420,25 +422,28 @@ struct call *engine_begin_call(struct dx_engine *engine,
 {
   struct run *run = run_of(sub);
   struct service_state *svc = engine_section_of(engine, sub);
+  struct call *call = LIST_FIRST(&engine->spare_calls);
 
+  assert(call != NULL); /* engine.c begins no more than there are */
+  LIST_REMOVE(call, spare);
   engine_rouse(sub->job->drive);
   run->waiting_since = 0;
-  run->call = (struct call){.engine = engine,
-                            .svc = svc,
-                            .sub = sub,
-                            .kind = kind,
-                            .api = {.http = engine->http,
-                                    .service = svc->service,
-                                    .log = call_log,
-                                    .ready = call_ready,
-                                    .done = call_done,
-                                    .ctx = &run->call,
-                                    .call = &run->call.http},
-                            .done = done,
-                            .polled = &run->poll.source,
-                            .fd = -1,
-                            .sink = DX_TEMP_NONE};
-  return &run->call;
+  *call = (struct call){.engine = engine,
+                        .svc = svc,
+                        .sub = sub,
+                        .kind = kind,
+                        .api = {.http = engine->http,
+                                .service = svc->service,
+                                .log = call_log,
+                                .ready = call_ready,
+                                .done = call_done,
+                                .ctx = call,
+                                .call = &call->http},
+                        .done = done,
+                        .polled = &run->poll.source,
+                        .fd = -1,
+                        .sink = DX_TEMP_NONE};
+  return call;
 }
 
 void engine_send_put(struct call *call,
@@ -447,8 +452,10 @@ void engine_send_put(struct call *call,
   struct dx_err err;
   enum dx_code code = start(call, &err);
 
-  if (code == DX_OK)
+  if (code == DX_OK) {
+    run_of(call->sub)->call = call;
     return;
+  }
   if (dx_class_of(code) == DX_CL_CONFIG)
     engine_rejected(call, true, &err);
   else
@@ -485,10 +492,11 @@ void engine_send(struct call *call,
 
 void engine_abort_call(struct dx_submission *sub)
 {
-  struct call *call = &run_of(sub)->call;
+  struct call *call = run_of(sub)->call;
 
-  if (call->http == NULL)
+  if (call == NULL)
     return;
+  run_of(sub)->call = NULL;
   dx_http_cancel(&call->http);
   call_end(call);
 }

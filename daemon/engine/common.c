@@ -85,9 +85,10 @@ void engine_apply(struct dx_submission *sub, enum dx_event event)
 {
   struct dx_err err;
 
-  if (dx_submission_apply(sub, event, &err) != DX_OK &&
-      sub->job->halt.code == DX_OK)
-    sub->job->halt = err;
+  if (dx_submission_apply(sub, event, &err) == DX_OK || sub->job->is_halted)
+    return;
+  dx_job_set_problem(sub->job, err.code, err.text, 0);
+  sub->job->is_halted = true;
 }
 
 /* ---- waits ---- */
@@ -161,7 +162,7 @@ void engine_note(struct dx_engine *engine, struct dx_job *job,
 {
   struct dx_note n = {.kind = kind, .since_ms = since_ms, .text = ""};
 
-  if (dx_job_problem(job)->text[0] == '\0')
+  if (dx_job_problem(job)->text == NULL)
     engine->observer.note(engine->observer.ctx, job, &n);
 }
 
@@ -213,7 +214,7 @@ void engine_tell_problem(struct dx_engine *engine, struct dx_job *job)
   const struct dx_problem *problem = dx_job_problem(job);
   struct dx_note n = {.kind = problem_kind(job, problem),
                       .code = problem->code,
-                      .text = problem->text};
+                      .text = dx_line(problem->text)};
 
   if (problem->since_at != 0)
     n.since_ms = dx_monotonic_ms() - (dx_wall_ms() - problem->since_at);
@@ -254,7 +255,7 @@ void engine_report_problem(struct dx_engine *engine, struct dx_submission *sub,
 void engine_clear_problem(struct dx_engine *engine, struct dx_submission *sub)
 {
   bool is_overdue = sub->overdue && !dx_state_is_final(sub->state);
-  bool had_one = sub->problem.text[0] != '\0';
+  bool had_one = sub->problem.text != NULL;
 
   if (is_overdue && sub->problem.code == DX_E_OVERDUE)
     return; /* it remains, and was told */

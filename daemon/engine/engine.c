@@ -8,8 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define DX_PUTS_AT_ONCE 4       /* uploads of one process */
-#define DX_CALLS_AT_ONCE 16     /* to one host; 8 a second, 2 s each */
 #define DX_JOURNAL_LATE_MS 1000 /* to collect changes; again for each: */
 #define DX_JOURNAL_LATE_BYTES 98304
 #define DX_ARRIVAL_GAP_MS 30000 /* a new job tries a paused section */
@@ -123,7 +121,7 @@ static void engine_hold_back(struct dx_engine *engine,
                              struct dx_submission *sub, bool is_of_storage,
                              const struct dx_err *err)
 {
-  if (sub->problem.text[0] != '\0' || err == NULL)
+  if (sub->problem.text != NULL || err == NULL)
     return;
   engine_report_problem(engine, sub, is_of_storage, 0, err);
   run_of(sub)->is_held_back = true;
@@ -295,7 +293,7 @@ static int64_t engine_send_best(struct dx_engine *engine, struct host *host)
     engine_get_source(engine, best);
   else
     engine_get_extract(engine, best);
-  if (run_of(best)->call.http != NULL)
+  if (run_of(best)->call != NULL)
     engine_served(engine, best, order);
   return dx_monotonic_ms(); /* more calls may be due */
 }
@@ -391,7 +389,7 @@ static int64_t engine_run_submission(struct dx_engine *engine,
   int64_t due;
   enum step step;
 
-  if (run->call.http != NULL)
+  if (run->call != NULL)
     return NEVER;
   if (dx_state_is_final(sub->state)) {
     engine_drop_start_over(engine, sub);
@@ -545,7 +543,7 @@ struct dx_engine *dx_engine_new(const struct dx_config *config,
   struct dx_engine *engine =
       calloc(1, sizeof(*engine) +
                     config->service_count * sizeof(struct service_state));
-  size_t i;
+  size_t i, call_count;
 
   if (engine == NULL)
     return NULL;
@@ -560,7 +558,11 @@ struct dx_engine *dx_engine_new(const struct dx_config *config,
   engine->stop_fd = stop_fd;
   engine->hook.fd = -1;
   engine->hook.said_fd = -1;
-  if (engine->hosts == NULL)
+  call_count = DX_PUTS_AT_ONCE + DX_CALLS_AT_ONCE * (config->service_count + 1);
+  engine->calls = calloc(call_count, sizeof(*engine->calls));
+  for (i = 0; engine->calls != NULL && i < call_count; i++)
+    LIST_INSERT_HEAD(&engine->spare_calls, &engine->calls[i], spare);
+  if (engine->hosts == NULL || engine->calls == NULL)
     dx_engine_free(&engine);
   for (i = 0; engine != NULL && i < config->service_count; i++) {
     const struct dx_service *service = &config->services[i];
@@ -601,6 +603,7 @@ void dx_engine_free(struct dx_engine **engine_at)
     (void)dx_counters_save(&engine->services[i].counters, true);
   }
   free(engine->hosts);
+  free(engine->calls);
   free(engine);
   *engine_at = NULL;
 }
@@ -717,7 +720,7 @@ enum dx_code dx_engine_remove(struct dx_engine *engine, struct dx_job *job)
   if (job->drive == NULL)
     return DX_OK;
   for (i = 0; i < job->submission_count; i++)
-    if (run_of(&job->submissions[i])->call.http != NULL)
+    if (run_of(&job->submissions[i])->call != NULL)
       return DX_E_BUSY;
   if ((job->dirty || job->behind) && !engine_save_job(engine, job, true))
     return DX_E_IO;
@@ -738,7 +741,7 @@ static bool engine_reap(struct dx_engine *engine)
 
     drive = TAILQ_NEXT(drive, turn);
     is_over = !job->dirty;
-    if (is_over && job->halt.code == DX_OK)
+    if (is_over && !job->is_halted)
       for (i = 0; i < job->submission_count; i++) {
         engine_check_limit(engine, &job->submissions[i]);
         is_over = is_over && dx_state_is_final(job->submissions[i].state);
@@ -749,7 +752,7 @@ static bool engine_reap(struct dx_engine *engine)
       engine->observer.ended(engine->observer.ctx, job);
       any = true;
     }
-    if (!is_over || (job->halt.code == DX_OK && dx_job_awaits_hook(job)))
+    if (!is_over || (!job->is_halted && dx_job_awaits_hook(job)))
       continue;
     if (job->dirty || job->behind)
       (void)engine_save_job(engine, job, true);
@@ -763,10 +766,10 @@ static bool engine_reap(struct dx_engine *engine)
 /* It has a source that lacks files, or will have one. */
 static bool engine_is_unfilled(const struct dx_submission *sub)
 {
-  const struct call *call = &run_of(sub)->call;
+  const struct call *call = run_of(sub)->call;
 
   return sub->state == DX_ST_REGISTERED ||
-         (call->http != NULL && call->kind == CALLS_CREATE);
+         (call != NULL && call->kind == CALLS_CREATE);
 }
 
 /* Not of print jobs that are held: they must not block the others. No job with

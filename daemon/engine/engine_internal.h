@@ -44,6 +44,9 @@
 #include "daemon/service/rate_limit.h"
 #include "daemon/service/token.h"
 
+#define DX_PUTS_AT_ONCE 4   /* uploads of one process */
+#define DX_CALLS_AT_ONCE 16 /* to one host; 8 a second, 2 s each */
+
 #define DX_URL_MARGIN_MS 30000 /* no PUT begins with less time left */
 
 /* The calls that fail together. */
@@ -104,7 +107,8 @@ struct slot {
 
 /* A call in progress. */
 struct call {
-  struct dx_http_call *http; /* NULL: none */
+  LIST_ENTRY(call) spare;    /* in engine->spare_calls, if it is not used */
+  struct dx_http_call *http; /* NULL: it has no request */
   struct dx_engine *engine;
   struct service_state *svc;
   struct dx_submission *sub;
@@ -141,7 +145,7 @@ enum wait {
  * struct is written only by the file that it is named after (register.c: reg),
  * except for a struct dx_polled, which call->polled leads to. */
 struct run {
-  struct call call;
+  struct call *call;          /* in progress; NULL: none */
   uint64_t id;                /* of the caller, for breakers */
   int64_t due_ms;             /* no step before then; engine_wait() */
   enum wait wait;             /* why */
@@ -257,6 +261,8 @@ struct dx_engine {
   roused;                           /* that do not rest; a turn starts with the
                                        first, and moves it to the end */
   RB_HEAD(times, dx_drive) resting; /* until a time */
+  struct call *calls;               /* as many as there can be at a time */
+  LIST_HEAD(, call) spare_calls;    /* of them, those that are not used */
   int puts;                         /* in progress */
   int stop_fd;
   LIST_HEAD(, hello) hellos;

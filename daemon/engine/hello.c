@@ -93,6 +93,7 @@ static int hello_text_length(const char *text)
 static void hello_warn_of_jobs(const struct hello *h)
 {
   const struct dx_problem *problem = NULL;
+  const char *text;
   const struct dx_drive *drive;
   size_t count = 0;
   int len;
@@ -100,7 +101,7 @@ static void hello_warn_of_jobs(const struct hello *h)
   TAILQ_FOREACH (drive, &h->engine->drives, link) {
     const struct dx_problem *p = dx_job_problem(drive->job);
 
-    if (dx_job_is_final(drive->job) || p->text[0] == '\0' ||
+    if (dx_job_is_final(drive->job) || p->text == NULL ||
         strcmp(drive->job->service, h->svc->service->name) != 0)
       continue;
     count++;
@@ -109,11 +110,11 @@ static void hello_warn_of_jobs(const struct hello *h)
   }
   if (problem == NULL)
     return;
-  len = hello_text_length(problem->text);
+  text = dx_line(problem->text);
+  len = hello_text_length(text);
   hello_tell(h, "line " JOBS_WAIT "%.*s%s", count,
-             count == 1 ? "job waits" : "jobs wait", len, problem->text,
-             problem->text[len] != '\0' ? "; ask the operator of the service"
-                                        : "");
+             count == 1 ? "job waits" : "jobs wait", len, text,
+             text[len] != '\0' ? "; ask the operator of the service" : "");
 }
 
 /* Whether documents would be sent, although all steps have succeeded. */

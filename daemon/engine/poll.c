@@ -100,26 +100,26 @@ void engine_check_limit(struct dx_engine *engine, struct dx_submission *sub)
 {
   struct run *run = run_of(sub);
   struct service_state *svc = engine_service_of(engine, sub, NULL);
-  const char *reason = sub->reason; /* of the last response */
+  const char *reason = dx_line(sub->reason); /* of the last response */
   struct dx_err err;
   int64_t from_ms;
 
   if (svc == NULL || run->poll.is_denied || run->poll.phase_ms == 0 ||
-      !poll_is_waiting(sub) || (sub->overdue && run->call.http == NULL))
+      !poll_is_waiting(sub) || (sub->overdue && run->call == NULL))
     return;
   /* Time in which the service was unavailable does not count. If the submission
    * is already overdue, the limit applies to this call alone. */
   from_ms = sub->overdue
-                ? (int64_t)run->call.slot.ms
+                ? (int64_t)run->call->slot.ms
                 : run->poll.phase_ms + engine_away_ms(svc) - run->poll.away_ms;
   if (dx_monotonic_ms() - from_ms <= svc->service->processing_limit_ms)
     return;
-  if (run->call.http != NULL) {
+  if (run->call != NULL) {
     /* A slow response does not trigger the stall timeout. Other cases then come
      * first. */
     dx_submission_log(DX_LOG_WARNING, sub,
                       "a response is not complete after ProcessingLimit");
-    run->call.polled->due_ms =
+    run->call->polled->due_ms =
         dx_monotonic_ms() + engine_overdue_wait_ms(svc, sub);
     engine_abort_call(sub);
   }

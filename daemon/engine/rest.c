@@ -111,10 +111,10 @@ static bool rest_must_be_looked_at(const struct dx_job *job)
 {
   size_t i;
 
-  if (job->attended || job->dirty || job->halt.code != DX_OK)
+  if (job->attended || job->dirty || job->is_halted)
     return true;
   for (i = 0; i < job->submission_count; i++)
-    if (run_of(&job->submissions[i])->call.http != NULL ||
+    if (run_of(&job->submissions[i])->call != NULL ||
         job->submissions[i].state == DX_ST_REGISTERED)
       return true;
   return false;

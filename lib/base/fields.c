@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "lib/base/clock.h"
+#include "lib/base/utf8.h"
 #include "lib/base/words.h"
 
 static void field_put(struct dx_json_out *out, const struct dx_field *f,
@@ -23,6 +24,9 @@ static void field_put(struct dx_json_out *out, const struct dx_field *f,
   case DX_FIELD_TEXT:
   case DX_FIELD_NAME:
     dx_json_put_string(out, f->name, *(char *const *)at);
+    break;
+  case DX_FIELD_LINE:
+    dx_json_put_string(out, f->name, dx_line(*(char *const *)at));
     break;
   case DX_FIELD_FLAG:
     dx_json_put_bool(out, f->name, *(const bool *)at);
@@ -110,6 +114,11 @@ static bool field_get(const struct cJSON *value, const struct dx_field *f,
   case DX_FIELD_NAME:
     *(char **)at = text != NULL ? strdup(text) : NULL;
     return *(char **)at != NULL || (text == NULL && f->type == DX_FIELD_TEXT);
+  case DX_FIELD_LINE:
+    if (text == NULL || strlen(text) >= f->count)
+      return false;
+    *(char **)at = text[0] != '\0' ? strdup(text) : NULL;
+    return *(char **)at != NULL || text[0] == '\0';
   case DX_FIELD_FLAG:
     return dx_json_bool(value, at);
   case DX_FIELD_COUNT:
@@ -162,13 +171,28 @@ void dx_text_release(char **text)
   *text = NULL;
 }
 
+void dx_line_set(char **line, size_t size, const char *text)
+{
+  size_t len = strlen(text);
+  char *copy;
+
+  if (len >= size)
+    len = size - 1;
+  copy = len > 0 ? malloc(len + 1) : NULL;
+  if (copy != NULL)
+    dx_utf8_copy(copy, len + 1, text);
+  dx_text_release(line);
+  *line = copy;
+}
+
 void dx_fields_release(const struct dx_field *fields, void *of)
 {
   for (; fields->name != NULL; fields++) {
     char *from = of;
     void *at = from + fields->at;
 
-    if (fields->type == DX_FIELD_TEXT || fields->type == DX_FIELD_NAME) {
+    if (fields->type == DX_FIELD_TEXT || fields->type == DX_FIELD_NAME ||
+        fields->type == DX_FIELD_LINE) {
       dx_text_release(at);
     } else if (fields->type == DX_FIELD_OBJECT) {
       dx_fields_release(fields->fields, at);

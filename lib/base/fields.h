@@ -22,6 +22,7 @@ enum dx_field_type {
   DX_FIELD_CHARS,   /* char[] */
   DX_FIELD_TEXT,    /* char *; NULL if it is not there */
   DX_FIELD_NAME,    /* char *; always there */
+  DX_FIELD_LINE,    /* char *; NULL if it is empty; see dx_line() */
   DX_FIELD_FLAG,    /* bool */
   DX_FIELD_COUNT,   /* int64_t, not negative */
   DX_FIELD_PLACE,   /* size_t, from 0; from 1 in JSON */
@@ -42,7 +43,8 @@ struct dx_field {
                     then it stays zero */
   size_t at, size;
   const char *const *words;      /* WORD: `count` of them */
-  size_t count;                  /* LIST: how many items it may have */
+  size_t count;                  /* LIST: how many items it may have; LINE:
+                                    how many bytes, with NUL */
   size_t count_at;               /* LIST: the offset of their number */
   const struct dx_field *fields; /* OBJECT, LIST */
 };
@@ -83,5 +85,16 @@ void dx_fields_release(const struct dx_field *fields, void *of);
 
 /* Frees a text, wipes it, and makes it NULL. */
 void dx_text_release(char **text);
+
+/* A line is a text that is NULL if it is empty, because most are. */
+static inline const char *dx_line(const char *line)
+{
+  return line != NULL ? line : "";
+}
+
+/* Replaces it with a copy of the text, which may be a part of it. A text of
+ * more than `size` bytes, with NUL, is truncated after a whole character. Empty
+ * if out of memory. */
+void dx_line_set(char **line, size_t size, const char *text);
 
 #endif

@@ -264,6 +264,27 @@ bool dx_job_next_print(struct dx_job *job)
   return true;
 }
 
+/* True if it changes. A problem that is replaced by another one, such as the
+ * next failure of the same call, began with the first one. */
+static bool set_problem(struct dx_problem *problem, enum dx_code code,
+                        const char *text, int64_t retry_at)
+{
+  bool had_one = problem->text != NULL;
+
+  if (problem->code == code && strcmp(dx_line(problem->text), text) == 0 &&
+      problem->retry_at == retry_at)
+    return false;
+  if (text[0] == '\0')
+    problem->since_at = 0;
+  else if (!had_one)
+    problem->since_at = dx_wall_ms();
+  problem->code = code;
+  dx_line_set(&problem->text, DX_ERR_TEXT_BYTES, text);
+  problem->retry_at = retry_at;
+  problem->is_of_storage = false;
+  return true;
+}
+
 /* ---- transitions ---- */
 
 /* What entering a state implies. */
@@ -274,7 +295,7 @@ static void enter(struct dx_submission *sub, enum dx_state from)
   size_t i;
 
   if (dx_state_is_final(sub->state) || was_final) /* it was about the past */
-    sub->problem = (struct dx_problem){.code = DX_OK};
+    (void)set_problem(&sub->problem, DX_OK, "", 0);
   sub->verify =
       was_final && !dx_state_is_final(sub->state) && sub->state != DX_ST_STORED;
   sub->failed_at = 0;
@@ -282,7 +303,7 @@ static void enter(struct dx_submission *sub, enum dx_state from)
     sub->complete_at = 0;
     sub->extracted_at = 0;
     sub->code = DX_OK;
-    sub->reason[0] = '\0';
+    dx_line_set(&sub->reason, DX_WHY_BYTES, "");
   }
   switch (sub->state) {
   case DX_ST_STORED:
@@ -432,7 +453,7 @@ bool dx_job_acknowledge_hooks(struct dx_job *job)
     struct dx_submission *sub = &job->submissions[i];
 
     if (sub->hook_ms == 0 || !dx_state_is_final(sub->state) ||
-        sub->problem.text[0] == '\0')
+        sub->problem.text == NULL)
       continue;
     dx_submission_end_hook(sub);
     any = true;
@@ -483,7 +504,7 @@ void dx_submission_end(struct dx_submission *sub, enum dx_event event,
   if (dx_submission_apply(sub, event, NULL) != DX_OK)
     return;
   sub->code = code;
-  dx_utf8_copy(sub->reason, sizeof(sub->reason), reason);
+  dx_line_set(&sub->reason, DX_WHY_BYTES, reason);
 }
 
 static void end_unless_settled(struct dx_submission *sub, enum dx_event event)
@@ -530,6 +551,14 @@ static bool clear(char *text)
   return was_there;
 }
 
+static bool clear_line(char **line)
+{
+  bool was_there = *line != NULL;
+
+  dx_text_release(line);
+  return was_there;
+}
+
 bool dx_job_clean(struct dx_job *job)
 {
   bool changed = job->user != NULL || job->title != NULL || job->host != NULL;
@@ -538,14 +567,14 @@ bool dx_job_clean(struct dx_job *job)
   dx_text_release(&job->user);
   dx_text_release(&job->title);
   dx_text_release(&job->host);
-  changed |= clear(job->problem.text);
+  changed |= clear_line(&job->problem.text);
   for (i = 0; i < job->document_count; i++) {
     changed |= clear(job->documents[i].entry.name);
     changed |= clear(job->documents[i].entry.reason_text);
   }
   for (i = 0; i < job->submission_count; i++) {
-    changed |= clear(job->submissions[i].reason);
-    changed |= clear(job->submissions[i].problem.text);
+    changed |= clear_line(&job->submissions[i].reason);
+    changed |= clear_line(&job->submissions[i].problem.text);
   }
   job->dirty |= changed;
   return changed;
@@ -595,31 +624,10 @@ enum dx_code dx_job_set_service(struct dx_job *job, const char *service,
 
 /* ---- problems ---- */
 
-/* True if it changes. A problem that is replaced by another one, such as the
- * next failure of the same call, began with the first one. */
-static bool set_problem(struct dx_problem *problem, enum dx_code code,
-                        const char *text, int64_t retry_at)
-{
-  bool had_one = problem->text[0] != '\0';
-
-  if (problem->code == code && strcmp(problem->text, text) == 0 &&
-      problem->retry_at == retry_at)
-    return false;
-  if (text[0] == '\0')
-    problem->since_at = 0;
-  else if (!had_one)
-    problem->since_at = dx_wall_ms();
-  problem->code = code;
-  dx_utf8_copy(problem->text, sizeof(problem->text), text);
-  problem->retry_at = retry_at;
-  problem->is_of_storage = false;
-  return true;
-}
-
 void dx_job_set_problem(struct dx_job *job, enum dx_code code, const char *text,
                         int64_t retry_at)
 {
-  if (set_problem(&job->problem, code, text, retry_at))
+  if (!job->is_halted && set_problem(&job->problem, code, text, retry_at))
     job->behind = true;
 }
 
@@ -662,17 +670,17 @@ static bool is_undecided_copy(const struct dx_job *job)
 
 const struct dx_problem *dx_job_problem(const struct dx_job *job)
 {
-  static const struct dx_problem of_copy = {
-      .text = "it was restored from a backup, or copied, and may have been "
-              "sent since; nothing more is sent until a decision is made",
-      .code = DX_E_JOB};
+  static char text[] =
+      "it was restored from a backup, or copied, and may have been sent since; "
+      "nothing more is sent until a decision is made";
+  static const struct dx_problem of_copy = {.text = text, .code = DX_E_JOB};
   const struct dx_problem *best = &job->problem;
   bool is_final = dx_job_is_final(job);
   size_t i;
 
   if (is_undecided_copy(job))
     return &of_copy;
-  if (best->text[0] != '\0')
+  if (best->text != NULL)
     return best;
   for (i = 0; i < job->submission_count; i++) {
     const struct dx_problem *problem = &job->submissions[i].problem;
@@ -684,9 +692,8 @@ const struct dx_problem *dx_job_problem(const struct dx_job *job)
     /* OnResult is run when all have ended. */
     if (dx_state_is_final(job->submissions[i].state) && !is_final)
       continue;
-    if (problem->text[0] != '\0' && !is_milder &&
-        (is_worse || best->text[0] == '\0' ||
-         problem->since_at > best->since_at))
+    if (problem->text != NULL && !is_milder &&
+        (is_worse || best->text == NULL || problem->since_at > best->since_at))
       best = problem;
   }
   return best;
@@ -866,11 +873,8 @@ enum dx_code dx_job_outcome(const struct dx_job *job, struct dx_err *err)
   const struct dx_submission *wrong = dx_job_first_missing(job);
   size_t good = dx_job_count(job, DX_ST_EXTRACTED);
 
-  if (job->halt.code != DX_OK) {
-    if (err != NULL)
-      *err = job->halt;
-    return job->halt.code;
-  }
+  if (job->is_halted)
+    return dx_fail(err, job->problem.code, 0, "%s", dx_line(job->problem.text));
   if (job->submission_count == 0)
     return dx_fail(err, DX_E_MISSING, 0, "nothing to submit");
   if (wrong == NULL)
@@ -880,10 +884,10 @@ enum dx_code dx_job_outcome(const struct dx_job *job, struct dx_err *err)
   if (job->together && wrong->file_count > 1)
     return dx_fail(err, wrong->code, 0,
                    "nothing was extracted, the documents belong together: %s",
-                   wrong->reason);
+                   dx_line(wrong->reason));
   return dx_fail(err, wrong->code, 0,
                  "%zu of %zu documents extracted; document %zu: %s", good,
-                 job->submission_count, wrong->number, wrong->reason);
+                 job->submission_count, wrong->number, dx_line(wrong->reason));
 }
 
 enum dx_state dx_job_state(const struct dx_job *job)

@@ -86,11 +86,11 @@ static inline bool dx_case_can_be_delivered(const struct dx_case *c)
 
 /* Why something waits, for the administrator, and for dx_job_reword(). */
 struct dx_problem {
-  char text[DX_ERR_TEXT_BYTES]; /* "": there is none */
-  enum dx_code code;            /* DX_OK: not for the user who printed */
-  int64_t since_at;             /* wall ms: since when */
-  int64_t retry_at;             /* wall ms: next try of docextractd; 0: none */
-  bool is_of_storage;           /* an upload failed */
+  char *text;         /* a dx_line(); empty: there is none */
+  enum dx_code code;  /* DX_OK: not for the user who printed */
+  int64_t since_at;   /* wall ms: since when */
+  int64_t retry_at;   /* wall ms: next try of docextractd; 0: none */
+  bool is_of_storage; /* an upload failed */
 };
 
 struct dx_job;
@@ -118,7 +118,7 @@ struct dx_submission {
   bool verify;       /* failed after an upload, retried: its source is polled
                       first */
   enum dx_code code; /* why it failed or was refused; DX_OK otherwise */
-  char reason[DX_WHY_BYTES];
+  char *reason;      /* a dx_line() */
   /* Wall ms; 0: not yet. extracted_at: when the last result was stored;
    * delivered_at: when it was extracted, with results and manifest in place;
    * failed_at: also for refused, canceled, or expired; in a receipt 0, until
@@ -172,7 +172,7 @@ struct dx_job {
                              job was loaded */
   bool has_hook;          /* its service has OnResult */
   bool attended;          /* a client waits for its end */
-  struct dx_err halt;     /* not DX_OK: this process has halted the job */
+  bool is_halted;         /* by this process, because of its problem */
   bool ended;             /* its end was reported: only OnResult is pending */
   struct dx_drive *drive; /* the engine's, while it drives the job */
 };
@@ -303,7 +303,7 @@ enum dx_code dx_job_set_service(struct dx_job *job, const char *service,
 
 /* Sets why the job as a whole, or one submission, waits, and when that is
  * retried (wall ms; 0: not automatically); text is copied, DX_OK and "" clear
- * it. */
+ * it. The problem of a halted job stays. */
 void dx_job_set_problem(struct dx_job *job, enum dx_code code, const char *text,
                         int64_t retry_at);
 void dx_submission_set_problem(struct dx_submission *sub, enum dx_code code,

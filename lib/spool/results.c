@@ -220,7 +220,7 @@ char *dx_manifest_text(const struct dx_submission *sub)
   dx_json_put_bool(&out, "final", good || dx_state_is_settled(sub->state));
   dx_json_put_string(&out, "reason_code",
                      good ? NULL : dx_submission_reason_code(sub));
-  dx_json_put_string(&out, "reason", good ? NULL : sub->reason);
+  dx_json_put_string(&out, "reason", good ? NULL : dx_line(sub->reason));
   dx_json_put_string(&out, "service", dx_submission_section(sub));
   dx_json_put_string(&out, "source_id", sub->source_id);
   dx_json_open(&out, "job", '{');

@@ -187,7 +187,7 @@ void dx_job_sentence(const struct dx_job *job, char text[DX_SENTENCE_BYTES])
     extracted(job, text);
     return;
   }
-  if (job->halt.code != DX_OK || wrong == NULL) {
+  if (job->is_halted || wrong == NULL) {
     dx_sentence(code, NULL, text);
     return;
   }
@@ -219,7 +219,7 @@ static void reword(struct dx_problem *problem)
 
   if (problem->code != DX_OK)
     dx_sentence(problem->code, NULL, text);
-  dx_utf8_copy(problem->text, sizeof(problem->text), text);
+  dx_line_set(&problem->text, DX_SENTENCE_BYTES, text);
   problem->code = DX_OK;
 }
 
@@ -239,7 +239,7 @@ void dx_job_reword(struct dx_job *job)
     if (dx_state_is_final(sub->state) && sub->state != DX_ST_EXTRACTED &&
         sub->state != DX_ST_CANCELED)
       dx_submission_sentence(sub, text);
-    dx_utf8_copy(sub->reason, sizeof(sub->reason), text);
+    dx_line_set(&sub->reason, DX_SENTENCE_BYTES, text);
   }
   for (i = 0; i < job->document_count; i++)
     job->documents[i].entry.reason_text[0] = '\0';

@@ -688,7 +688,8 @@ static void print_calls(void)
            dx_state_word(sub_of((int)i)->state),
            (double)(charts[i].added_ms - begin_ms) / SECOND,
            (double)(extracted_ms((int)i) - charts[i].added_ms) / SECOND,
-           sub_of((int)i)->reason, sub_of((int)i)->problem.text);
+           dx_line(sub_of((int)i)->reason),
+           dx_line(sub_of((int)i)->problem.text));
 }
 
 /* ---- running them ---- */

@@ -954,7 +954,7 @@ static const char *run_hello(void)
 /* If the test cannot see what is wrong, it says what the jobs wait for. */
 static void check_warning(const struct cause *c, const struct dx_job *job)
 {
-  const char *text = dx_job_problem(job)->text;
+  const char *text = dx_line(dx_job_problem(job)->text);
   char line[1024];
 
   (void)snprintf(line, sizeof(line),
@@ -1029,13 +1029,13 @@ static void fall_ill(const struct cause *c, const struct dx_job *job)
     problem = dx_job_problem(job);
     is_told = is_told || problem->code == c->code;
     if (is_told && fixture.ended == 0)
-      matches(c, problem->text, c->admin);
+      matches(c, dx_line(problem->text), c->admin);
   }
   if (c->note != DX_NOTE_COUNT && !is_told)
     fail_msg("%s: the problem never became %s; the last one was %s: %s",
              c->name, dx_code_name(c->code),
              dx_code_name(dx_job_problem(job)->code),
-             dx_job_problem(job)->text);
+             dx_line(dx_job_problem(job)->text));
 }
 
 /* It is over: no command is needed. */
@@ -1052,8 +1052,9 @@ static void recover(const struct cause *c)
   fixture_drive(until_ms);
   job = fixture.jobs[0]; /* it may have been loaded again */
   if (fixture.ended != 1 || dx_job_outcome(job, &err) != DX_OK)
-    fail_msg("%s: it does not go on: %s", c->name, dx_job_problem(job)->text);
-  assert_string_equal(dx_job_problem(job)->text, "");
+    fail_msg("%s: it does not go on: %s", c->name,
+             dx_line(dx_job_problem(job)->text));
+  assert_string_equal(dx_line(dx_job_problem(job)->text), "");
   check_metrics(c, "1", false);
 }
 
@@ -1084,7 +1085,7 @@ static void check(const struct cause *c)
   if (is_final) {
     assert_int_equal(dx_job_outcome(job, &err), c->code);
     has_no_secret(err.text);
-    matches(c, job->submissions[0].reason, c->admin);
+    matches(c, dx_line(job->submissions[0].reason), c->admin);
     return;
   }
   if (fixture.notes[c->note] == 0)

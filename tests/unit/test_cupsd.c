@@ -167,7 +167,7 @@ void *__wrap_reallocarray(void *array, size_t count, size_t size)
 
 static struct cupsd cupsd;
 static struct dx_job job, others[CALLS_MAX];
-static struct question question, other_questions[CALLS_MAX];
+static struct question *question, *other_questions[CALLS_MAX];
 
 static struct dx_service services[] = {{.name = "default"}, {.name = "second"}};
 static const struct dx_config config = {.services = services,

@@ -76,7 +76,7 @@ static void storage_problem_is_cleared(void **state)
   fixture_drive(fixture.now_ms + 30000);
   assert_int_equal(fixture.notes[DX_NOTE_DOWN], 1);
   assert_int_equal(fixture.notes[DX_NOTE_UP], 1);
-  assert_string_equal(dx_job_problem(job)->text, "");
+  assert_string_equal(dx_line(dx_job_problem(job)->text), "");
   (void)fixture_drive_to_end();
   assert_int_equal(fixture.count[DX_CALL_PUT], 2);
 }
@@ -851,7 +851,8 @@ static void halted_job_is_released_with_its_on_result(void **state)
 
   (void)state;
   fixture_begin();
-  job->halt.code = DX_E_STATE;
+  dx_job_set_problem(job, DX_E_STATE, "not possible", 0);
+  job->is_halted = true;
   job->submissions[0].hook_ms = 1;
   fixture_drive(fixture.now_ms + S);
   assert_int_equal(fixture.ended, 1);
@@ -974,7 +975,7 @@ static void failure_waits_for_the_results_directory(void **state)
   bring_results_back();
   assert_int_equal(fixture_drive_to_end(), DX_E_REFUSED);
   assert_int_equal(fixture_result_count(), 1);
-  assert_string_equal(dx_job_problem(fixture.jobs[0])->text, "");
+  assert_string_equal(dx_line(dx_job_problem(fixture.jobs[0])->text), "");
 }
 
 static bool takes_results_away_once(const struct fixture_call *call,

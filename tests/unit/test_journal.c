@@ -76,10 +76,9 @@ static void fill_submission(struct dx_submission *sub)
   sub->start_overs = 2;
   sub->reregistrations = 3;
   sub->failing_since = 1700000000500;
-  sub->problem = (struct dx_problem){.text = "the token was rejected",
-                                     .code = DX_E_TOKEN,
-                                     .since_at = 1700000006000,
-                                     .retry_at = 1700000007000};
+  dx_submission_set_problem(sub, DX_E_TOKEN, "the token was rejected",
+                            1700000007000);
+  sub->problem.since_at = 1700000006000;
   sub->verify = true;
   sub->registered_at = 1700000001000;
   sub->uploaded_at = 1700000002000;
@@ -166,7 +165,7 @@ static void job_fields_are_preserved(void **state)
   assert_string_equal(job->host, "");
   assert_string_equal(job->content, CONTENT);
   assert_int_equal(job->received_at, 1700000000123);
-  assert_string_equal(job->problem.text, "no connection");
+  assert_string_equal(dx_line(job->problem.text), "no connection");
   assert_int_equal(job->problem.code, DX_E_NET);
   assert_int_equal(job->problem.retry_at, 1700000600000);
   assert_true(job->together);
@@ -279,7 +278,7 @@ static void submission_fields_are_preserved(void **state)
   assert_int_equal(sub->start_overs, 2);
   assert_int_equal(sub->reregistrations, 3);
   assert_int_equal(sub->failing_since, 1700000000000); /* whole seconds */
-  assert_string_equal(sub->problem.text, "the token was rejected");
+  assert_string_equal(dx_line(sub->problem.text), "the token was rejected");
   assert_int_equal(sub->problem.code, DX_E_TOKEN);
   assert_int_equal(sub->problem.since_at, 1700000006000);
   assert_int_equal(sub->problem.retry_at, 1700000007000);
@@ -332,8 +331,8 @@ static void every_word_is_preserved(void **state)
     e->reason = (enum dx_reason)(i % DX_REASON_COUNT);
     sub->state = (enum dx_state)(i % DX_ST_COUNT);
     sub->code = (enum dx_code)i;
-    (void)snprintf(sub->reason, sizeof(sub->reason), "reason %d", i);
-    (void)strcpy(e->reason_text, sub->reason);
+    (void)snprintf(e->reason_text, sizeof(e->reason_text), "reason %d", i);
+    dx_line_set(&sub->reason, DX_WHY_BYTES, e->reason_text);
     sub->files[0].put = (enum dx_put)(i % DX_PUT_COUNT);
     sub->cases[0].state = (enum dx_case_state)(i % DX_CASE_STATE_COUNT);
     job = again(&job);
@@ -344,14 +343,44 @@ static void every_word_is_preserved(void **state)
     assert_int_equal(job->print.final, i % DX_FINAL_COUNT);
     assert_int_equal(e->kind, i % DX_KIND_COUNT);
     assert_int_equal(e->reason, i % DX_REASON_COUNT);
-    assert_string_equal(e->reason_text, sub->reason);
+    assert_string_equal(e->reason_text, dx_line(sub->reason));
     assert_int_equal(sub->state, i % DX_ST_COUNT);
     assert_int_equal(sub->code, i);
-    assert_int_equal(sub->reason[7] - '0', i < 10 ? i : i / 10);
+    assert_int_equal(dx_line(sub->reason)[7] - '0', i < 10 ? i : i / 10);
     assert_int_equal(sub->files[0].put, i % DX_PUT_COUNT);
     assert_int_equal(sub->cases[0].state, i % DX_CASE_STATE_COUNT);
     dx_job_free(&job);
   }
+}
+
+/* As a message may be that is made of the previous one. */
+static void line_may_be_set_to_a_part_of_itself(void **state)
+{
+  char *line = NULL;
+
+  (void)state;
+  assert_string_equal(dx_line(line), "");
+  dx_line_set(&line, 8, "abc \xc3\xa4\xc3\xb6\xc3\xbc");
+  assert_string_equal(line, "abc \xc3\xa4"); /* no half of a character */
+  dx_line_set(&line, 8, line + 4);
+  assert_string_equal(line, "\xc3\xa4");
+  dx_line_set(&line, 8, "");
+  assert_null(line);
+}
+
+static void line_that_is_too_long_is_damage(void **state)
+{
+  struct dx_job *job = full_job(), *read = empty_job();
+  char text[DX_WHY_BYTES + 1];
+
+  (void)state;
+  memset(text, 'x', sizeof(text) - 1);
+  text[sizeof(text) - 1] = '\0';
+  dx_line_set(&job->submissions[0].reason, sizeof(text), text);
+  assert_int_equal(dx_job_save(job, &err), DX_OK);
+  assert_int_equal(dx_job_load(read, &err), DX_E_DAMAGED);
+  dx_job_free(&read);
+  dx_job_free(&job);
 }
 
 /* It contains signed URLs. */
@@ -522,7 +551,8 @@ static void copy_needs_a_decision_if_it_could_be_sent(void **state)
     assert_int_equal(dx_job_is_undecided(job), rows[i].is_undecided);
     assert_int_equal(job->submissions[0].files[0].put,
                      rows[i].may_be_put ? DX_PUT_SENDING : DX_PUT_NONE);
-    assert_int_equal(strstr(dx_job_problem(job)->text, "copied") != NULL,
+    assert_int_equal(strstr(dx_line(dx_job_problem(job)->text), "copied") !=
+                         NULL,
                      rows[i].is_undecided);
     dx_job_end(job, DX_EV_CANCEL);
     assert_false(job->is_copy || dx_job_is_undecided(job));
@@ -770,6 +800,8 @@ int main(void)
       IN_FOLDER(submission_fields_are_preserved),
       IN_FOLDER(files_and_cases_are_preserved),
       IN_FOLDER(every_word_is_preserved),
+      cmocka_unit_test(line_may_be_set_to_a_part_of_itself),
+      IN_FOLDER(line_that_is_too_long_is_damage),
       IN_FOLDER(journal_is_private),
       IN_FOLDER(document_counts_only_if_complete),
       IN_FOLDER(restored_job_is_a_copy_until_it_is_decided),

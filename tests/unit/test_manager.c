@@ -489,11 +489,11 @@ static void failed_job_that_is_printed_again_is_new(void **state)
   assert_false(managed->is_new);
   managed->job->print.backend = DX_BACKEND_ENDED;
   (void)permit_ask(&manager, managed);
-  assert_non_null(managed->question.cupsd);
+  assert_non_null(managed->question);
   assert_int_equal(manager_pick_up(&manager, receive(KEY, true), &err), DX_OK);
   assert_ptr_equal(manager_find(&manager, KEY), managed);
   assert_true(managed->is_new);
-  assert_null(managed->question.cupsd);
+  assert_null(managed->question);
 }
 
 static void receipt_waits_for_a_call_of_its_job(void **state)
@@ -1019,7 +1019,7 @@ static void canceled_job_says_what_the_service_has(void **state)
                    DX_OK);
   dx_job_set_problem(managed->job, DX_E_NET, "trying again", 0);
   say(client, "cancel " KEY);
-  assert_string_equal(managed->job->problem.text, "");
+  assert_string_equal(dx_line(managed->job->problem.text), "");
   turn();
   assert_string_equal(dialed[0].lines,
                       "line Canceled job " KEY "\n"
@@ -1177,7 +1177,8 @@ static void retry_names_the_print_job_that_is_held(void **state)
   managed->job->documents[1].is_here = false;
   dx_document_file(1, file);
   assert_int_equal(unlinkat(managed->job->dirfd, file, 0), 0);
-  (void)strcpy(managed->job->submissions[1].reason, "it is damaged");
+  dx_line_set(&managed->job->submissions[1].reason, DX_WHY_BYTES,
+              "it is damaged");
   say(client, "retry " KEY);
   check_heard(client,
               "warn document 2 is sent again when print job chart-17 is "

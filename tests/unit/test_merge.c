@@ -429,7 +429,7 @@ static void assert_second_run(void)
   assert_int_equal(job->print.final, DX_FINAL_NONE);
   assert_false(job->print.decided || job->print.undecided);
   assert_false(job->seen);
-  assert_string_equal(job->problem.text, "");
+  assert_string_equal(dx_line(job->problem.text), "");
   dx_job_free(&job);
 }
 

@@ -388,7 +388,7 @@ static void program_that_fails_is_run_again(void **state)
     assert_int_equal(count_lines(), wanted);
     assert_in("jobs", KEY);
     assert_int_equal(dx_spool_load(&spool, KEY, &job, &err), DX_OK);
-    assert_string_equal(dx_job_problem(job)->text,
+    assert_string_equal(dx_line(dx_job_problem(job)->text),
                         "OnResult failed (status 1); when the cause is fixed: "
                         "docextract retry 01234567; if it need not be run: "
                         "docextract cancel 01234567");
@@ -400,7 +400,7 @@ static void program_that_fails_is_run_again(void **state)
   turn_to_end();
   assert_in("finished", KEY);
   assert_int_equal(dx_spool_load(&spool, KEY, &job, &err), DX_OK);
-  assert_string_equal(dx_job_problem(job)->text, "");
+  assert_string_equal(dx_line(dx_job_problem(job)->text), "");
   dx_job_free(&job);
 }
 
@@ -481,13 +481,13 @@ static void end_of_stderr_is_kept_for_its_owner(void **state)
                    0);
   assert_int_equal(st.st_mode & 0777, 0600);
   assert_int_equal(dx_spool_load(&spool, KEY, &job, &err), DX_OK);
-  assert_non_null(strstr(job->submissions[0].problem.text,
+  assert_non_null(strstr(dx_line(job->submissions[0].problem.text),
                          "OnResult failed (status 3); its last error output "
                          "is in "));
-  assert_non_null(strstr(job->submissions[0].problem.text,
+  assert_non_null(strstr(dx_line(job->submissions[0].problem.text),
                          "/jobs/" KEY "/on-result-0001; "));
   for (i = 0; i < job->submission_count; i++)
-    assert_null(strstr(job->submissions[i].problem.text, "Ahrens"));
+    assert_null(strstr(dx_line(job->submissions[i].problem.text), "Ahrens"));
   dx_job_free(&job);
   assert_true(is_log_clean);
 
@@ -503,7 +503,8 @@ static void end_of_stderr_is_kept_for_its_owner(void **state)
   turn_until(has_failed);
   assert_string_equal(last_said(1), "");
   assert_int_equal(dx_spool_load(&spool, KEY, &job, &err), DX_OK);
-  assert_null(strstr(job->submissions[0].problem.text, "error output"));
+  assert_null(
+      strstr(dx_line(job->submissions[0].problem.text), "error output"));
   dx_job_free(&job);
 }
 
@@ -566,9 +567,9 @@ static void result_of_a_missing_section_is_listed(void **state)
   assert_int_equal(dx_job_save(job, &err), DX_OK);
   dx_job_free(&job);
   add(KEY);
-  while (jobs[0]->submissions[0].problem.text[0] == '\0')
+  while (jobs[0]->submissions[0].problem.text == NULL)
     turn_once(100);
-  assert_non_null(strstr(dx_job_problem(jobs[0])->text,
+  assert_non_null(strstr(dx_line(dx_job_problem(jobs[0])->text),
                          "service 'other' is not in the configuration"));
   assert_true(dx_job_acknowledge_hooks(jobs[0]));
 }

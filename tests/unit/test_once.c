@@ -612,7 +612,7 @@ static void is_gone_for(int64_t ms)
   fixture_drive(fixture.now_ms + ms);
   assert_int_equal(fixture.ended, 0);
   assert_int_equal(sub->problem.code, DX_E_GONE);
-  assert_non_null(strstr(sub->problem.text, "responded with 4"));
+  assert_non_null(strstr(dx_line(sub->problem.text), "responded with 4"));
 }
 
 /* 30 s, doubling to 10 min, once it is no longer new. */
@@ -886,10 +886,11 @@ static void unexpected_responses_about_one_do_not_delay_the_others(void **state)
   fixture_drive(fixture.now_ms + 2 * MIN);
   assert_int_equal(fixture.count[EXTRACT], 2);
   assert_int_equal(fixture.notes[DX_NOTE_DOWN], 0);
-  assert_non_null(strstr(dx_job_problem(fixture.jobs[0])->text, "400"));
+  assert_non_null(
+      strstr(dx_line(dx_job_problem(fixture.jobs[0])->text), "400"));
   script.to = 0;
   assert_int_equal(fixture_drive_to_end(), DX_OK);
-  assert_string_equal(dx_job_problem(fixture.jobs[0])->text, "");
+  assert_string_equal(dx_line(dx_job_problem(fixture.jobs[0])->text), "");
 }
 
 /* At most an hour; and that is told once. */

@@ -798,7 +798,8 @@ static void every_job_of_the_service_is_notified(void **state)
   assert_int_equal(fixture.call_count, 4);
   for (i = 0; i < 3; i++) {
     assert_int_equal(dx_job_problem(fixture.jobs[i])->code, DX_E_TOKEN);
-    assert_non_null(strstr(dx_job_problem(fixture.jobs[i])->text, "(401)"));
+    assert_non_null(
+        strstr(dx_line(dx_job_problem(fixture.jobs[i])->text), "(401)"));
   }
   fixture.odd = NULL;
   assert_int_equal(fixture_drive_to_end(), DX_OK);
@@ -844,7 +845,7 @@ static void job_waits_longer_than_the_limit(void **state)
   (void)state;
   fixture.processing_ms = 10 * 60 * MIN;
   fixture_drive(FIXTURE_BEGIN_MS + 5 * 60 * MIN);
-  assert_string_equal(dx_job_problem(fixture.jobs[0])->text,
+  assert_string_equal(dx_line(dx_job_problem(fixture.jobs[0])->text),
                       "the extraction is taking longer than ProcessingLimit");
   assert_int_equal(dx_job_problem(fixture.jobs[0])->code, DX_E_OVERDUE);
   assert_int_equal(fixture.notes[DX_NOTE_OVERDUE], 1);

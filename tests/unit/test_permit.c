@@ -32,7 +32,7 @@ static struct fake {
 } fake;
 
 bool cupsd_answer(struct cupsd *cupsd, const struct dx_job *job,
-                  struct question *question, int64_t since_ms,
+                  struct question **question, int64_t since_ms,
                   enum dx_answer *ret_answer)
 {
   (void)cupsd;
@@ -43,7 +43,7 @@ bool cupsd_answer(struct cupsd *cupsd, const struct dx_job *job,
   return fake.answered_ms >= since_ms;
 }
 
-void cupsd_forget(struct question *question)
+void cupsd_forget(struct question **question)
 {
   (void)question;
   fake.forgotten++;
@@ -328,7 +328,7 @@ static void decision_is_requested_until_cupsd_knows_the_print_job(void **state)
   expect(DX_MAY_WAIT);
   assert_false(job->print.undecided);
   assert_int_equal(job->problem.code, DX_OK);
-  assert_string_equal(job->problem.text, "");
+  assert_string_equal(dx_line(job->problem.text), "");
 }
 
 /* A client has sent the print job twice; the backend of the later one attends,
@@ -363,7 +363,7 @@ static void job_is_canceled_with_its_print_job(void **state)
   dx_job_set_problem(job, DX_E_NET, "trying again", 1);
   permit_learn(&managed, DX_ANSWER_CANCELED);
   assert_int_equal(job->submissions[0].state, DX_ST_CANCELED);
-  assert_string_equal(job->problem.text, "");
+  assert_string_equal(dx_line(job->problem.text), "");
   assert_int_equal(fake.woken, 1);
 }
 

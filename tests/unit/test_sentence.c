@@ -161,7 +161,7 @@ static void refused_document_has_the_sentence_of_its_reason(void **state)
   end(&job->submissions[0], DX_ST_EXTRACTED);
   says(job, "1 of 2 documents extracted; document 2: it is too large; print "
             "fewer pages at a time, or scan it at a lower resolution");
-  assert_string_equal(job->submissions[1].reason,
+  assert_string_equal(dx_line(job->submissions[1].reason),
                       "larger than MaxDocumentSize (1G)");
   dx_job_free(&job);
   job = make(kinds, 2, true);
@@ -215,7 +215,8 @@ static void halted_job_gives_its_reason(void **state)
   struct dx_job *job = make(kinds, 1, false);
 
   (void)state;
-  (void)dx_fail(&job->halt, DX_E_KEY, 0, "the TokenCommand failed (status 7)");
+  dx_job_set_problem(job, DX_E_KEY, "the TokenCommand failed (status 7)", 0);
+  job->is_halted = true;
   says(job, DX_SENTENCE_ADMIN "this printer cannot sign in to the service");
   dx_job_free(&job);
 }
@@ -227,7 +228,7 @@ static void reworded(enum dx_code code, const char *sentence)
 
   dx_job_set_problem(job, code, code == DX_OK ? "" : "status 500, BaseURL", 0);
   dx_job_reword(job);
-  assert_string_equal(job->problem.text, sentence);
+  assert_string_equal(dx_line(job->problem.text), sentence);
   assert_int_equal(job->problem.code, DX_OK);
   dx_job_free(&job);
 }
@@ -273,17 +274,17 @@ static void ended_submissions_are_reworded_for_the_user(void **state)
   dx_submission_end(&job->submissions[0], DX_EV_FAIL, DX_E_TAKEN, "'S.json'");
   dx_submission_end(&job->submissions[2], DX_EV_EXPIRE, DX_E_OVERDUE,
                     "KeepUnfinished");
-  (void)snprintf(job->submissions[3].reason, DX_REASON_BYTES, "status 400");
+  dx_line_set(&job->submissions[3].reason, DX_WHY_BYTES, "status 400");
   dx_job_reword(job);
-  assert_string_equal(job->submissions[0].reason, DX_SENTENCE_ADMIN
+  assert_string_equal(dx_line(job->submissions[0].reason), DX_SENTENCE_ADMIN
                       "another file has the name of its result");
-  assert_string_equal(job->submissions[1].reason,
+  assert_string_equal(dx_line(job->submissions[1].reason),
                       "It is too large; print fewer pages at a time, or scan "
                       "it at a lower resolution");
-  assert_string_equal(job->submissions[2].reason,
+  assert_string_equal(dx_line(job->submissions[2].reason),
                       "It was not finished in time, and was deleted; "
                       "print it again");
-  assert_string_equal(job->submissions[3].reason, "");
+  assert_string_equal(dx_line(job->submissions[3].reason), "");
   dx_job_free(&job);
 }
 

@@ -338,7 +338,7 @@ static void rejected_document_is_refused_if_others_are_accepted(void **state)
     assert_int_equal(bad->state, DX_ST_FAILED);
     assert_int_equal(bad->code, DX_E_REFUSED);
     (void)snprintf(text, sizeof(text), "responded with %d", bad_status);
-    assert_non_null(strstr(bad->reason, text));
+    assert_non_null(strstr(dx_line(bad->reason), text));
     /* At 0, 30 s, 90 s, 3.5, 7.5, and 15.5 min. */
     assert_int_equal(calls_of("bad.pdf", POST), 6);
     assert_in_range(nth_of("bad.pdf", POST, 6)->began_ms,
@@ -427,7 +427,7 @@ static void rejections_of_all_end_nothing(void **state)
         for (n = 0; n < charts[m]; n++)
           if (!dx_problem_needs_admin(dx_job_problem(fixture.jobs[n])))
             fail_msg("%d: chart %d of %d: '%s'", bad_status, n, charts[m],
-                     dx_job_problem(fixture.jobs[n])->text);
+                     dx_line(dx_job_problem(fixture.jobs[n])->text));
         assert_int_equal(fixture_drive_to_end(), DX_OK);
         assert_int_equal(extracted(), charts[m]);
         assert_true(fixture.now_ms <= until_ms + 10 * MIN + 15 * S);
@@ -741,7 +741,7 @@ static void outage_of_the_extraction_ends_nothing(void **state)
   assert_true(fixture_nth(POST, posts + 1)->began_ms - failing_from_ms >=
               10 * MIN);
   for (i = 0; i < 12; i++)
-    assert_string_not_equal(dx_job_problem(fixture.jobs[i])->text, "");
+    assert_string_not_equal(dx_line(dx_job_problem(fixture.jobs[i])->text), "");
   assert_int_equal(fixture_drive_to_end(), DX_OK);
   assert_int_equal(extracted(), 12);
   /* The first extraction makes all others due. */
@@ -867,12 +867,13 @@ static void last_document_says(enum dx_code code, const char *text)
   assert_int_equal(fixture.count[POST], 8);
   assert_int_equal(last->submissions[0].state, DX_ST_STORED);
   assert_int_equal(problem->code, code);
-  assert_non_null(strstr(problem->text, text));
-  assert_string_equal(dx_job_problem(last)->text, problem->text);
+  assert_non_null(strstr(dx_line(problem->text), text));
+  assert_string_equal(dx_line(dx_job_problem(last)->text),
+                      dx_line(problem->text));
   fixture.odd = NULL;
   while (fixture_unfilled() == 8) /* until an upload succeeds */
     fixture_drive(fixture.now_ms + S);
-  assert_string_equal(problem->text, "");
+  assert_string_equal(dx_line(problem->text), "");
   assert_int_equal(fixture_drive_to_end(), DX_OK);
   assert_int_equal(fixture_processed(), 11);
 }

@@ -87,7 +87,7 @@ static void only_the_administrator_gets_technical_texts(void **state)
     char *text;
 
     job->submissions[0].code = DX_E_REFUSED;
-    (void)strcpy(job->submissions[0].reason, "TECHNICAL 422");
+    dx_line_set(&job->submissions[0].reason, DX_WHY_BYTES, "TECHNICAL 422");
     (void)strcpy(job->documents[0].entry.reason_text, "TECHNICAL 1G");
     dx_job_set_problem(job, DX_E_KEY, "TECHNICAL TokenCommand; run 'x'", 0);
     text = dx_status_job_line(job, for_admin[i]);

@@ -151,8 +151,8 @@ static void finish(const char *cups_id)
     job->uuid = strdup("urn:uuid:1");
   }
   job->host = strdup("desk-7");
-  (void)strcpy(job->problem.text, "of John Doe");
-  (void)strcpy(job->submissions[0].reason, "of John Doe");
+  dx_line_set(&job->problem.text, DX_ERR_TEXT_BYTES, "of John Doe");
+  dx_line_set(&job->submissions[0].reason, DX_WHY_BYTES, "of John Doe");
   job->submissions[0].state = DX_ST_EXTRACTED;
   assert_int_equal(dx_job_save(job, &err), DX_OK);
   assert_int_equal(dx_spool_settle(&spool, job, &err), DX_OK);
@@ -359,8 +359,8 @@ static void personal_data_is_finally_removed(void **state)
   assert_null(job->title);
   assert_null(job->user);
   assert_null(job->host);
-  assert_string_equal(job->problem.text, "");
-  assert_string_equal(job->submissions[0].reason, "");
+  assert_string_equal(dx_line(job->problem.text), "");
+  assert_string_equal(dx_line(job->submissions[0].reason), "");
   assert_string_equal(job->documents[0].entry.name, "");
   assert_string_equal(job->documents[0].entry.reason_text, "");
   assert_string_equal(job->submissions[0].source_id, "SOURCE");
