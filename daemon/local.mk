@@ -18,10 +18,10 @@ libdxd_a_SOURCES = daemon/cupsd.c daemon/cupsd.h \
 	daemon/engine/common.c daemon/engine/deliver.c \
 	daemon/engine/engine.c daemon/engine/engine.h \
 	daemon/engine/engine_internal.h daemon/engine/fetch.c \
-	daemon/engine/hello.c daemon/engine/on_result.c \
+	daemon/engine/hello.c daemon/engine/next.c daemon/engine/on_result.c \
 	daemon/engine/order.c daemon/engine/order.h \
 	daemon/engine/poll.c daemon/engine/register.c \
-	daemon/engine/rest.c daemon/engine/upload.c \
+	daemon/engine/rest.c daemon/engine/steps.c daemon/engine/upload.c \
 	\
 	daemon/files.c daemon/files.h daemon/sweep.c daemon/sweep.h
 

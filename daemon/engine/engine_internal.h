@@ -1,7 +1,9 @@
 /*
  * engine_internal.h - shared by the files of the engine only.
  *
- *     engine.c     the event loop: which step comes next, and when
+ *     engine.c     the event loop: all jobs, and a turn
+ *     steps.c      the steps of one job, and its journal
+ *     next.c       which step comes next, and which call of all jobs
  *     register.c   create source
  *     upload.c     upload
  *     poll.c       get source; when to poll, and ProcessingLimit
@@ -14,10 +16,11 @@
  *     call.c       what all calls share
  *     common.c     what all steps share
  *
- * engine.c calls the steps, and a step calls call.c and common.c. In addition,
+ * engine.c calls steps.c, which offers the steps to next.c; next.c calls the
+ * steps, and a step calls call.c and common.c. In addition,
  * register.c calls upload.c and poll.c, because a new source resets their
  * state, and upload.c and fetch.c call poll.c. A step changes the job in
- * memory and marks it dirty; engine.c writes the journal before the next step,
+ * memory and marks it dirty; steps.c writes the journal before the next step,
  * which results from the state of the job.
  */
 #ifndef DX_ENGINE_INTERNAL_H
@@ -46,6 +49,8 @@
 
 #define DX_PUTS_AT_ONCE 4   /* uploads of one process */
 #define DX_CALLS_AT_ONCE 16 /* to one host; 8 a second, 2 s each */
+
+#define NEVER INT64_MAX
 
 #define DX_URL_MARGIN_MS 30000 /* no PUT begins with less time left */
 
@@ -141,6 +146,14 @@ enum wait {
   WAIT_START_OVER /* its source failed; ends when another is extracted */
 };
 
+/* Of a registered source: whether it may have the file that is to be uploaded.
+ */
+enum arrival {
+  ARRIVAL_NONE,     /* no: the next step is a PUT */
+  ARRIVAL_POSSIBLE, /* the source is polled first */
+  ARRIVAL_UNCLEAR   /* a poll has not shown it; the source is polled again */
+};
+
 /* The progress of a submission in this process; times are monotonic. Each
  * struct is written only by the file that it is named after (register.c: reg),
  * except for a struct dx_polled, which call->polled leads to. */
@@ -170,8 +183,7 @@ struct run {
   } upload;
   struct {
     struct dx_polled source;
-    bool ask_first;     /* a PUT may have arrived: GET the source first */
-    bool unclear;       /* and that GET did not show whether it has */
+    enum arrival arrival;
     bool is_denied;     /* to a key other than its creator's */
     int64_t short_ms;   /* since then, processed with files missing */
     int64_t pending_ms; /* since then, it is to be registered again; or 0 */
@@ -275,6 +287,48 @@ struct dx_engine {
   struct service_state services[]; /* one per service of the config */
 };
 
+/* ---- steps.c ---- */
+
+/* Performs the due steps of a job; returns when to check again. */
+int64_t engine_run_job(struct dx_engine *engine, struct dx_job *job);
+/* Delivers the manifests of failures, then writes the journal. False after a
+ * failure, which is reported. */
+bool engine_save_job(struct dx_engine *engine, struct dx_job *job,
+                     bool durably);
+/* The submission does not start over any more. */
+void engine_drop_start_over(struct dx_engine *engine,
+                            const struct dx_submission *sub);
+
+/* ---- next.c ---- */
+
+enum step {
+  STEP_NONE,
+  STEP_CREATE,
+  STEP_PUT,
+  STEP_SOURCE,
+  STEP_EXTRACT,
+  STEP_DELIVER
+};
+
+/* Pure: the next step in this state, and when it is due (monotonic). */
+enum step engine_next_step(struct dx_submission *sub, int64_t *ret_due);
+/* A turn begins: nothing is chosen. */
+void engine_forget_choice(struct dx_engine *engine);
+/* An API call is the next step, due at due_ms. Chooses the one that comes first
+ * of those that are due; or, if breakers hold it back, the one whose last call
+ * was longest ago, due or not. Returns when to check again. */
+int64_t engine_consider(struct dx_engine *engine, struct service_state *svc,
+                        struct dx_submission *sub, enum step step,
+                        int64_t due_ms, int64_t now);
+/* Chooses the upload that has been due longest; first, one of an attended job.
+ */
+void engine_consider_put(struct dx_engine *engine, struct dx_submission *sub,
+                         int64_t now);
+/* Chooses the OnResult that has been due longest, unless one is running. */
+void engine_consider_hook(struct dx_engine *engine, struct dx_submission *sub);
+/* Starts what was chosen; returns when to check again. */
+int64_t engine_start_chosen(struct dx_engine *engine);
+
 /* ---- register.c ---- */
 
 /* Calls create source, if that is permitted and results can be delivered. */
@@ -300,8 +354,8 @@ void engine_put_landed(struct dx_engine *engine, struct dx_submission *sub);
 void engine_get_source(struct dx_engine *engine, struct dx_submission *sub);
 /* There is a new source, which is not to be polled before wait_ms. */
 void engine_begin_poll(struct dx_submission *sub, int64_t wait_ms);
-/* Whether a PUT may have arrived, so that the source must be polled first. */
-void engine_poll_first(struct dx_submission *sub, bool may_have_arrived);
+/* A PUT may have arrived: the source is polled first. */
+void engine_poll_first(struct dx_submission *sub);
 /* Starts timing the wait for the service, if the submission waits for it. */
 void engine_begin_phase(struct dx_engine *engine, struct dx_submission *sub);
 /* When ProcessingLimit is reached, at the earliest; INT64_MAX: never. */

@@ -23,9 +23,9 @@ void engine_begin_poll(struct dx_submission *sub, int64_t wait_ms)
   run->poll.source.due_ms = dx_monotonic_ms() + wait_ms;
 }
 
-void engine_poll_first(struct dx_submission *sub, bool may_have_arrived)
+void engine_poll_first(struct dx_submission *sub)
 {
-  run_of(sub)->poll.ask_first = may_have_arrived;
+  run_of(sub)->poll.arrival = ARRIVAL_POSSIBLE;
 }
 
 static enum dx_phase poll_phase(const struct dx_submission *sub)
@@ -38,7 +38,8 @@ static bool poll_is_waiting(const struct dx_submission *sub)
 {
   return sub->state == DX_ST_UPLOADED || sub->state == DX_ST_PROCESSING ||
          sub->state == DX_ST_COMPLETE ||
-         (sub->state == DX_ST_REGISTERED && run_of(sub)->poll.unclear);
+         (sub->state == DX_ST_REGISTERED &&
+          run_of(sub)->poll.arrival == ARRIVAL_UNCLEAR);
 }
 
 /* The pages of all documents of a source; 0 when its cases are polled, whose
@@ -178,7 +179,7 @@ static void poll_later(struct call *call)
   int64_t now = dx_monotonic_ms();
 
   if (sub->state == DX_ST_REGISTERED)
-    run->poll.ask_first = run->poll.unclear = true;
+    run->poll.arrival = ARRIVAL_UNCLEAR;
   engine_begin_phase(call->engine, sub);
   polled->not_yet_ms = now - run->poll.phase_ms;
   polled->wait_ms =
@@ -281,7 +282,7 @@ void engine_poll_failed(struct call *call, enum dx_code code,
   } else if (code == DX_E_UNEXPECTED ||
              (code == DX_E_RESPONSE && call->response->status != 0)) {
     if (call->sub->state == DX_ST_REGISTERED)
-      run->poll.ask_first = run->poll.unclear = true;
+      run->poll.arrival = ARRIVAL_UNCLEAR;
     engine_unexpected(call, err);
   } else {
     engine_failed(call, err);
@@ -348,12 +349,12 @@ static void poll_seen_pending(struct call *call, const struct dx_source *source)
 
   engine_apply(sub, DX_EV_SEEN_PENDING);
   if (sub->state == DX_ST_REGISTERED && missing && are_valid) {
-    run->poll.ask_first = false; /* PUT again to the same URL */
-    run->poll.pending_ms = 0;
-    if (run->poll.unclear) { /* the wait starts again */
-      run->poll.unclear = sub->overdue = false;
+    if (run->poll.arrival == ARRIVAL_UNCLEAR) { /* the wait starts again */
+      sub->overdue = false;
       run->poll.phase_ms = 0;
     }
+    run->poll.arrival = ARRIVAL_NONE; /* PUT again to the same URL */
+    run->poll.pending_ms = 0;
   } else if (sub->state == DX_ST_UPLOADED && missing && can_put_again &&
              (sub->verify || stuck)) {
     /* Upload again to the same source, with the same URLs. */

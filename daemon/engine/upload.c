@@ -35,7 +35,7 @@ void engine_resume_upload(struct dx_submission *sub)
   if (sub->state == DX_ST_REGISTERED && all_put)
     engine_apply(sub, DX_EV_PUT_ALL); /* other versions may leave this state */
   if (sub->state == DX_ST_REGISTERED)
-    engine_poll_first(sub, true);
+    engine_poll_first(sub);
 }
 
 static struct dx_file *upload_next_file(struct dx_submission *sub)

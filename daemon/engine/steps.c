@@ -1,0 +1,163 @@
+/*
+ * steps.c - performs the due steps of one job, and determines when its journal
+ * is written.
+ */
+#include "daemon/engine/engine_internal.h"
+
+#define DX_JOURNAL_LATE_MS 1000 /* to collect changes; again for each: */
+#define DX_JOURNAL_LATE_BYTES 98304
+
+void engine_drop_start_over(struct dx_engine *engine,
+                            const struct dx_submission *sub)
+{
+  struct service_state *svc = engine_section_of(engine, sub);
+
+  if (svc != NULL)
+    dx_breaker_drop(&svc->failing, run_of(sub)->id);
+}
+
+bool engine_save_job(struct dx_engine *engine, struct dx_job *job, bool durably)
+{
+  struct dx_err err;
+  enum dx_code code = engine_tell_failures(engine, job, &err);
+
+  if (code == DX_OK)
+    code = engine_write(engine, job, durably, &err);
+  if (code == DX_OK)
+    return true;
+  job->dirty = true;
+  engine_local_failure(engine, job, &err);
+  return false;
+}
+
+/* Performs the due step of a submission; returns when to check again. */
+static int64_t engine_run_submission(struct dx_engine *engine,
+                                     struct dx_submission *sub, int64_t now)
+{
+  struct run *run = run_of(sub);
+  struct service_state *svc;
+  struct dx_err err;
+  int64_t due;
+  enum step step;
+
+  if (run->call != NULL)
+    return NEVER;
+  if (dx_state_is_final(sub->state)) {
+    engine_drop_start_over(engine, sub);
+    due = engine_hook_ms(sub);
+    if (due > now)
+      return due;
+    engine_consider_hook(engine, sub);
+    return NEVER;
+  }
+  svc = engine_service_of(engine, sub, &err);
+  if (svc == NULL) {
+    if (now >= run->due_ms)
+      engine_sub_needs_admin(engine, sub, &err);
+    return run->due_ms;
+  }
+  engine_begin_phase(engine, sub);
+  if ((run->upload.tries > 0 || sub->problem.is_of_storage) &&
+      (sub->state == DX_ST_PROCESSING || sub->state == DX_ST_COMPLETE))
+    engine_put_landed(engine, sub);
+  step = engine_next_step(sub, &due);
+  if (due > now && (step == STEP_PUT || step == STEP_DELIVER))
+    return due;
+  if ((step == STEP_CREATE || step == STEP_PUT) &&
+      !dx_submission_is_here(sub)) {
+    dx_submission_end(sub, DX_EV_FAIL, DX_E_MISSING, /* final */
+                      "its document is no longer in the spool; release the "
+                      "job, or send the document again");
+  } else if (step == STEP_PUT) {
+    engine_consider_put(engine, sub, now);
+  } else if (step == STEP_DELIVER) {
+    engine_deliver(engine, sub);
+  } else {
+    due = engine_consider(engine, svc, sub, step, due, now);
+    run->is_candidate = due == NEVER;
+    return due;
+  }
+  return NEVER;
+}
+
+/* True if more results will be fetched at once: the journal can wait for them,
+ * and is written once for all. */
+static bool engine_fetches_more(const struct dx_job *job, int64_t now)
+{
+  const struct dx_case *c;
+  size_t i;
+
+  for (i = 0; i < job->submission_count; i++) {
+    struct dx_submission *sub = &job->submissions[i];
+
+    if (sub->state != DX_ST_COMPLETE)
+      continue;
+    c = engine_next_case(sub);
+    if (c != NULL &&
+        engine_longer(c->polled.due_ms, run_of(sub)->due_ms) <= now)
+      return true;
+  }
+  return false;
+}
+
+/* For how long changes are collected: a large journal is written less often. */
+static int64_t engine_journal_late_ms(const struct dx_job *job)
+{
+  return DX_JOURNAL_LATE_MS *
+         (1 + (int64_t)(job->journal_bytes / DX_JOURNAL_LATE_BYTES));
+}
+
+/* Performs the due steps of a job; returns when the next one is due. */
+static int64_t engine_run_steps(struct dx_engine *engine, struct dx_job *job)
+{
+  int64_t late_ms = job->drive->late_ms, now = dx_monotonic_ms();
+  int64_t next = NEVER, due;
+  size_t i;
+
+  for (i = 0; i < job->submission_count; i++) {
+    run_of(&job->submissions[i])->is_candidate = false;
+    run_of(&job->submissions[i])->line = NULL;
+  }
+  if (now < job->drive->due_ms) { /* until then, users see the problem */
+    if (!job->dirty && job->behind && late_ms != 0)
+      (void)engine_save_job(engine, job, false);
+    return job->drive->due_ms;
+  }
+  /* The journal is written if the next step requires it, or if it has been
+   * behind for a while, so that one write covers several changes. */
+  job->drive->late_ms = 0;
+  if (job->dirty || (job->unsaved && !engine_fetches_more(job, now)))
+    (void)engine_save_job(engine, job, true);
+  else if (job->behind && late_ms != 0 && now >= late_ms)
+    (void)engine_save_job(engine, job, job->unsaved);
+  else if (job->behind)
+    next = job->drive->late_ms =
+        late_ms != 0 ? late_ms : now + engine_journal_late_ms(job);
+  if (job->dirty)
+    return job->drive->due_ms;
+  if (job->drive->due_ms != 0) {
+    job->drive->due_ms = 0;
+    dx_job_set_problem(job, DX_OK, "", 0);
+    engine_tell_problem(engine, job);
+  }
+  for (i = 0; i < job->submission_count; i++) {
+    due = engine_run_submission(engine, &job->submissions[i], now);
+    next = due < next ? due : next;
+    due = engine_limit_ms(engine, &job->submissions[i]);
+    next = due < next ? due : next;
+    if (job->dirty || (job->behind && job->drive->late_ms == 0))
+      next = now; /* first write the journal, or schedule the write */
+    if (job->drive->due_ms > now)
+      return job->drive->due_ms;
+  }
+  return next;
+}
+
+int64_t engine_run_job(struct dx_engine *engine, struct dx_job *job)
+{
+  int64_t next = engine_run_steps(engine, job), late_ms = job->drive->late_ms;
+
+  /* A problem that was found now is to be published before the next step. */
+  return !job->dirty && job->behind && late_ms != 0 && late_ms < next ? late_ms
+                                                                      : next;
+}
