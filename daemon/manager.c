@@ -118,6 +118,7 @@ static struct managed *enlist(struct manager *manager, struct dx_job *job,
   if (managed != NULL) {
     managed->manager = manager;
     managed->job = job;
+    job->drive = &managed->drive;
     managed->is_new = !dx_job_is_final(job);
   }
   if (managed == NULL || !name_all(manager, managed)) {
@@ -188,8 +189,6 @@ static void manager_end(struct manager *manager, struct managed *managed)
 
 static void on_ended(void *ctx, struct dx_job *job)
 {
-  struct manager *manager = ctx;
-  struct managed *managed = manager_find(manager, job->key);
   size_t i, cases = 0;
   struct dx_err err;
 
@@ -201,12 +200,12 @@ static void on_ended(void *ctx, struct dx_job *job)
   else
     dx_job_log(DX_LOG_ERROR, job, "%s: %s; see: docextract jobs",
                dx_code_name(err.code), err.text);
-  manager_end(manager, managed);
+  manager_end(ctx, managed_of(job));
 }
 
 static void on_released(void *ctx, struct dx_job *job)
 {
-  struct managed *managed = manager_find(ctx, job->key);
+  struct managed *managed = managed_of(job);
 
   if (strncmp(job->path, "jobs/", 5) == 0) /* its OnResult was pending */
     manager_settle(ctx, managed);
@@ -222,13 +221,14 @@ static void on_saved(void *ctx, struct dx_job *job)
 
 static void on_note(void *ctx, struct dx_job *job, const struct dx_note *note)
 {
-  attend_note(manager_find(ctx, job->key), note);
+  (void)ctx;
+  attend_note(managed_of(job), note);
 }
 
 static enum dx_permission on_may_send(void *ctx, struct dx_job *job)
 {
   const struct manager *manager = ctx;
-  struct managed *managed = manager_find(ctx, job->key);
+  struct managed *managed = managed_of(job);
 
   /* What has waited longest is not known before all are loaded. */
   if (!dx_spool_sync(manager->spool) ||
@@ -239,7 +239,8 @@ static enum dx_permission on_may_send(void *ctx, struct dx_job *job)
 
 static bool on_may_still_send(void *ctx, struct dx_job *job)
 {
-  return permit_still(manager_find(ctx, job->key));
+  (void)ctx;
+  return permit_still(managed_of(job));
 }
 
 /* ---- jobs for the engine ---- */
@@ -265,7 +266,8 @@ bool manager_drive(struct manager *manager, struct managed *managed)
   }
   watch_add(&manager->watch, managed->job);
   attend_reset(managed);
-  if (dx_engine_add(manager->engine, managed->job, &err) == DX_OK)
+  if (dx_engine_add(manager->engine, &managed->drive, managed->job, &err) ==
+      DX_OK)
     return true;
   dx_job_log(DX_LOG_ERROR, job, "%s", err.text);
   manager_reload(manager, managed);

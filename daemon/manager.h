@@ -33,8 +33,10 @@
 #include "lib/spool/job.h"
 #include "lib/spool/spool.h"
 
-/* A job that is not over, or whose OnResult is pending. */
+/* The one structure of a job that is not over, or whose OnResult is pending:
+ * its journal, and all that this process knows about it. */
 struct managed {
+  struct dx_drive drive; /* first: managed_of() */
   LIST_ENTRY(managed) link;
   LIST_ENTRY(managed) watched, undecided; /* in these lists of the manager */
   struct manager *manager;
@@ -52,6 +54,12 @@ struct managed {
   int64_t watch_ms; /* when to ask cupsd for the state of the print job again */
   int64_t watch_gap_ms;
 };
+
+/* The structure of a job that is managed. */
+static inline struct managed *managed_of(const struct dx_job *job)
+{
+  return (struct managed *)job->drive;
+}
 
 struct manager {
   struct dx_config *config; /* owned */

@@ -34,8 +34,13 @@ static void engine_release_job(struct dx_engine *engine, struct dx_job *job)
   engine_rouse(job->drive);
   TAILQ_REMOVE(&engine->roused, job->drive, turn);
   TAILQ_REMOVE(&engine->drives, job->drive, link);
-  free(job->drive);
-  job->drive = NULL;
+  free(job->drive->runs);
+  *job->drive = (struct dx_drive){.engine = NULL};
+}
+
+static bool engine_has(const struct dx_job *job)
+{
+  return job->drive != NULL && job->drive->engine != NULL;
 }
 
 /* ---- the interface ---- */
@@ -131,22 +136,25 @@ void dx_engine_free(struct dx_engine **engine_at)
   *engine_at = NULL;
 }
 
-enum dx_code dx_engine_add(struct dx_engine *engine, struct dx_job *job,
-                           struct dx_err *err)
+enum dx_code dx_engine_add(struct dx_engine *engine, struct dx_drive *drive,
+                           struct dx_job *job, struct dx_err *err)
 {
   struct service_state *svc;
   bool was_dirty = job->dirty;
   size_t i, k;
 
-  job->drive = calloc(1, sizeof(*job->drive) +
-                             job->submission_count * sizeof(struct run));
-  if (job->drive == NULL)
+  *drive = (struct dx_drive){
+      .engine = engine,
+      .job = job,
+      .number = ++engine->last_id,
+      .runs = calloc(job->submission_count, sizeof(*drive->runs))};
+  if (drive->runs == NULL) {
+    drive->engine = NULL;
     return dx_fail_nomem(err);
-  job->drive->engine = engine;
-  job->drive->job = job;
-  job->drive->number = ++engine->last_id;
-  TAILQ_INSERT_TAIL(&engine->drives, job->drive, link);
-  TAILQ_INSERT_TAIL(&engine->roused, job->drive, turn);
+  }
+  job->drive = drive;
+  TAILQ_INSERT_TAIL(&engine->drives, drive, link);
+  TAILQ_INSERT_TAIL(&engine->roused, drive, turn);
   job->has_hook = false;
   if (!job->print.undecided) /* the engine reports again what is wrong */
     dx_job_set_problem(job, DX_OK, "", 0);
@@ -188,7 +196,7 @@ void dx_engine_hurry(struct dx_engine *engine, struct dx_job *job)
   struct service_state *svc;
   size_t i, k;
 
-  if (job->drive == NULL)
+  if (!engine_has(job))
     return;
   engine_rouse_resting(engine); /* the breakers change */
   engine_rouse(job->drive);
@@ -215,7 +223,7 @@ void dx_engine_hurry(struct dx_engine *engine, struct dx_job *job)
 
 void dx_engine_tell(struct dx_engine *engine, struct dx_job *job)
 {
-  if (job->drive == NULL)
+  if (!engine_has(job))
     return;
   job->drive->has_told = false;
   engine_tell_problem(engine, job);
@@ -223,7 +231,7 @@ void dx_engine_tell(struct dx_engine *engine, struct dx_job *job)
 
 void dx_engine_wake(struct dx_job *job)
 {
-  if (job->drive == NULL)
+  if (!engine_has(job))
     return;
   job->drive->ask_ms = 0;
   engine_rouse(job->drive);
@@ -231,7 +239,7 @@ void dx_engine_wake(struct dx_job *job)
 
 bool dx_engine_save(struct dx_engine *engine, struct dx_job *job)
 {
-  if (job->drive != NULL)
+  if (engine_has(job))
     engine_rouse(job->drive);
   return engine_save_job(engine, job, true);
 }
@@ -240,7 +248,7 @@ enum dx_code dx_engine_remove(struct dx_engine *engine, struct dx_job *job)
 {
   size_t i;
 
-  if (job->drive == NULL)
+  if (!engine_has(job))
     return DX_OK;
   for (i = 0; i < job->submission_count; i++)
     if (run_of(&job->submissions[i])->call != NULL)

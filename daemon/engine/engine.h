@@ -19,16 +19,17 @@
  * rights of its caller. A test changes no job, and makes one call, which counts
  * toward the rate limit, and whose response can begin or end a pause.
  *
- * Ownership: jobs belong to the caller, and must exist until `released`,
- * dx_engine_remove(), or dx_engine_free(); config, spool, and http are
- * borrowed.
- * Blocking: dx_engine_run() waits at most timeout_ms for events, and also for
- * the disk, a TokenCommand, and slots of the rate limit.
+ * Ownership: jobs and drives belong to the caller, and must exist until
+ * `released`, dx_engine_remove(), or dx_engine_free(); config, spool, and http
+ * are borrowed. Blocking: dx_engine_run() waits at most timeout_ms for events,
+ * and also for the disk, a TokenCommand, and slots of the rate limit.
  */
 #ifndef DX_ENGINE_H
 #define DX_ENGINE_H
 
+#include <bsd/sys/tree.h>
 #include <stdint.h>
+#include <sys/queue.h>
 
 #include "lib/config/config.h"
 #include "lib/control/channel.h"
@@ -38,6 +39,35 @@
 #include "daemon/service/rate_limit.h"
 
 struct dx_engine;
+
+/* Whether a turn looks at a job; see rest.c. */
+enum dx_rest {
+  DX_REST_NONE,   /* it does */
+  DX_REST_UNTIL,  /* not before rest_ms */
+  DX_REST_IN_LINE /* only when it is the first */
+};
+
+/* What the engine knows about a job: a part of the structure of the caller, who
+ * does not use its members. Zeros before it is added. */
+struct dx_drive {
+  TAILQ_ENTRY(dx_drive) link;
+  TAILQ_ENTRY(dx_drive) turn; /* in engine->roused */
+  RB_ENTRY(dx_drive) node;    /* in engine->resting, or in a line */
+  struct dx_engine *engine;   /* NULL: it is not in the engine */
+  struct dx_job *job;
+  uint64_t number; /* of the drive */
+  enum dx_rest rest;
+  int64_t rest_ms;            /* UNTIL: monotonic */
+  struct service_state *line; /* IN_LINE: of this section */
+  int64_t next_ms; /* when to look at it again; 0: this turn has not looked at
+                      it, or something has changed since then */
+  int64_t due_ms;  /* after a local failure: next try; monotonic */
+  int64_t late_ms; /* if the job is behind: when to publish; monotonic */
+  int64_t ask_ms;  /* no permission: nothing is sent before then */
+  enum dx_note_kind told; /* the last problem, if has_told */
+  bool has_told;
+  struct run *runs; /* one for each submission */
+};
 
 /* These functions must not add or remove jobs, but `released` may free the job.
  */
@@ -72,10 +102,11 @@ struct dx_engine *dx_engine_new(const struct dx_config *config,
  * without calling the observer. */
 void dx_engine_free(struct dx_engine **engine);
 
-/* If the configuration does not contain the section and BaseURL of a job, the
- * job is added, but waits for an administrator. E_NOMEM. */
-enum dx_code dx_engine_add(struct dx_engine *engine, struct dx_job *job,
-                           struct dx_err *err) DX_MUST_USE;
+/* drive: borrowed like the job, and what job->drive is from now on. If the
+ * configuration does not contain the section and BaseURL of a job, the job is
+ * added, but waits for an administrator. E_NOMEM. */
+enum dx_code dx_engine_add(struct dx_engine *engine, struct dx_drive *drive,
+                           struct dx_job *job, struct dx_err *err) DX_MUST_USE;
 
 /* Tries everything that waits for the service again at once, as soon as the
  * rate limit permits: the administrator asks for it. */

@@ -28,9 +28,6 @@
 
 #include "daemon/engine/engine.h"
 
-#include <bsd/sys/tree.h>
-#include <sys/queue.h>
-
 #include "lib/base/clock.h"
 #include "lib/base/digest.h"
 #include "lib/base/fs.h"
@@ -197,34 +194,6 @@ struct run {
     int64_t due_ms;  /* 0: at once */
     int64_t wait_ms; /* the last one after a failure */
   } on_result;
-};
-
-/* Whether a turn looks at a job; see rest.c. */
-enum rest {
-  REST_NONE,   /* it does */
-  REST_UNTIL,  /* not before rest_ms */
-  REST_IN_LINE /* only when it is the first */
-};
-
-/* The state of a job in the engine. */
-struct dx_drive {
-  TAILQ_ENTRY(dx_drive) link;
-  TAILQ_ENTRY(dx_drive) turn; /* in engine->roused */
-  RB_ENTRY(dx_drive) node;    /* in engine->resting, or in a line */
-  struct dx_engine *engine;
-  struct dx_job *job;
-  uint64_t number; /* of the drive */
-  enum rest rest;
-  int64_t rest_ms;            /* UNTIL: monotonic */
-  struct service_state *line; /* IN_LINE: of this section */
-  int64_t next_ms; /* when to look at it again; 0: this turn has not looked at
-                      it, or something has changed since then */
-  int64_t due_ms;  /* after a local failure: next try; monotonic */
-  int64_t late_ms; /* if the job is behind: when to publish; monotonic */
-  int64_t ask_ms;  /* no permission: nothing is sent before then */
-  enum dx_note_kind told; /* the last problem, if has_told */
-  bool has_told;
-  struct run runs[]; /* one for each submission */
 };
 
 static inline int64_t engine_longer(int64_t a, int64_t b)

@@ -31,13 +31,13 @@ void engine_rouse(struct dx_drive *drive)
   struct dx_engine *engine = drive->engine;
 
   drive->next_ms = 0;
-  if (drive->rest == REST_NONE)
+  if (drive->rest == DX_REST_NONE)
     return;
-  if (drive->rest == REST_UNTIL)
+  if (drive->rest == DX_REST_UNTIL)
     RB_REMOVE(times, &engine->resting, drive);
   else
     RB_REMOVE(ages, &drive->line->line, drive);
-  drive->rest = REST_NONE;
+  drive->rest = DX_REST_NONE;
   TAILQ_INSERT_TAIL(&engine->roused, drive, turn);
 }
 
@@ -144,11 +144,11 @@ void engine_rest(struct dx_drive *drive, int64_t now)
     return;
   line = rest_line(job);
   if (line != NULL) {
-    drive->rest = REST_IN_LINE;
+    drive->rest = DX_REST_IN_LINE;
     drive->line = line;
     (void)RB_INSERT(ages, &line->line, drive);
   } else if (next_ms != INT64_MAX && !rest_is_candidate(job)) {
-    drive->rest = REST_UNTIL;
+    drive->rest = DX_REST_UNTIL;
     drive->rest_ms = next_ms;
     (void)RB_INSERT(times, &engine->resting, drive);
   } else {

@@ -174,7 +174,7 @@ struct dx_job {
   bool attended;          /* a client waits for its end */
   bool is_halted;         /* by this process, because of its problem */
   bool ended;             /* its end was reported: only OnResult is pending */
-  struct dx_drive *drive; /* the engine's, while it drives the job */
+  struct dx_drive *drive; /* docextractd's own data about it; NULL: none */
 };
 
 /* True for the 32 lower-case hex digits of a key; for the 16 of a run; for

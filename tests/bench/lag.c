@@ -337,8 +337,11 @@ static bool on_leaving(void *ctx, struct dx_job *job)
 
 static void on_released(void *ctx, struct dx_job *job)
 {
+  struct dx_drive *drive = job->drive;
+
   (void)ctx;
   dx_job_free(&job);
+  free(drive);
   ended++;
 }
 
@@ -359,9 +362,12 @@ static struct dx_engine *new_engine(const struct dx_config *config)
 
 static void add_job(struct dx_engine *engine, size_t number)
 {
+  struct dx_drive *drive = calloc(1, sizeof(*drive));
   struct dx_err err;
 
-  if (dx_engine_add(engine, new_job(number), &err) != DX_OK)
+  if (drive == NULL)
+    die("out of memory");
+  if (dx_engine_add(engine, drive, new_job(number), &err) != DX_OK)
     die(err.text);
 }
 

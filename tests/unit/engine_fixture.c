@@ -673,6 +673,8 @@ struct dx_job *fixture_named(const char *name)
   return make_job(1, false, name);
 }
 
+static struct dx_drive drives[FIXTURE_JOBS_MAX];
+
 static void on_note(void *ctx, struct dx_job *job, const struct dx_note *note)
 {
   (void)ctx;
@@ -715,6 +717,15 @@ static bool on_leaving(void *ctx, struct dx_job *job)
   return fixture.may_still_send == NULL || fixture.may_still_send(ctx, job);
 }
 
+void fixture_add(struct dx_job *job)
+{
+  int i = 0;
+
+  while (fixture.jobs[i] != job)
+    assert_true(++i < fixture.job_count);
+  assert_int_equal(dx_engine_add(fixture.engine, &drives[i], job, &err), DX_OK);
+}
+
 void fixture_begin(void)
 {
   const struct dx_observer observer = {.note = on_note,
@@ -734,8 +745,7 @@ void fixture_begin(void)
   fixture.engine = dx_engine_new(&config, &fixture.spool, NULL, &observer, -1);
   assert_non_null(fixture.engine);
   for (i = 0; i < fixture.job_count; i++)
-    assert_int_equal(dx_engine_add(fixture.engine, fixture.jobs[i], &err),
-                     DX_OK);
+    fixture_add(fixture.jobs[i]);
 }
 
 void fixture_restart(void)

@@ -123,6 +123,8 @@ struct dx_job *fixture_job(size_t documents, bool together);
  * after the number of the job: chart-1.pdf. */
 struct dx_job *fixture_named(const char *name);
 
+/* Adds one of the jobs to the engine, which has begun. */
+void fixture_add(struct dx_job *job);
 /* Starts an engine with all jobs, after ending the last one as SIGTERM does. */
 void fixture_begin(void);
 /* Releases all jobs and takes them from the spool again. */

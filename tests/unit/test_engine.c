@@ -491,7 +491,6 @@ static void two_sections_of_a_host_keep_the_rate_limit_together(void **state)
 /* While the connection of another job is being established. */
 static void job_that_waits_longest_is_sent_first(void **state)
 {
-  struct dx_err err;
   int i;
 
   (void)state;
@@ -501,7 +500,7 @@ static void job_that_waits_longest_is_sent_first(void **state)
   fixture_begin();
   fixture_drive(fixture.now_ms + S);
   (void)fixture_job(1, false);
-  assert_int_equal(dx_engine_add(fixture.engine, fixture.jobs[2], &err), DX_OK);
+  fixture_add(fixture.jobs[2]);
   fixture_drive(fixture.now_ms + MIN);
   for (i = 0; i < 3; i++)
     assert_int_equal(fixture.jobs[i]->submissions[0].source_id[1], '1' + i);
@@ -510,7 +509,6 @@ static void job_that_waits_longest_is_sent_first(void **state)
 static void attended_create_comes_before_polls_of_another_section(void **state)
 {
   struct dx_job *job;
-  struct dx_err err;
 
   (void)state;
   fixture.service_count = 2;
@@ -521,7 +519,7 @@ static void attended_create_comes_before_polls_of_another_section(void **state)
   job = fixture_job(1, false);
   set_service(job, "other");
   job->attended = true;
-  assert_int_equal(dx_engine_add(fixture.engine, job, &err), DX_OK);
+  fixture_add(job);
   fixture_drive(fixture.now_ms + SLACK_MS);
   assert_true(job->submissions[0].state != DX_ST_STORED);
 }
@@ -791,7 +789,6 @@ static void woken_job_requests_permission_immediately(void **state)
 static void job_can_be_released_between_calls(void **state)
 {
   struct dx_job *job = fixture_job(1, false);
-  struct dx_err err;
 
   (void)state;
   fixture.latency_ms = 1000;
@@ -805,7 +802,7 @@ static void job_can_be_released_between_calls(void **state)
   assert_int_equal(fixture.ended, 0);
   assert_int_equal(fixture.count[EXTRACT], 0);
   assert_int_equal(dx_engine_remove(fixture.engine, job), DX_OK);
-  assert_int_equal(dx_engine_add(fixture.engine, job, &err), DX_OK);
+  fixture_add(job);
   assert_int_equal(fixture_drive_to_end(), DX_OK);
   assert_int_equal(fixture_processed(), 1);
 }
@@ -856,7 +853,7 @@ static void halted_job_is_released_with_its_on_result(void **state)
   job->submissions[0].hook_ms = 1;
   fixture_drive(fixture.now_ms + S);
   assert_int_equal(fixture.ended, 1);
-  assert_null(job->drive);
+  assert_null(job->drive->engine);
 }
 
 /* ---- what failed ---- */

@@ -29,6 +29,7 @@ static struct dx_spool spool;
 static struct dx_http *http;
 static struct dx_engine *engine;
 static struct dx_job *jobs[2]; /* in the engine, or NULL */
+static struct dx_drive drives[2];
 static char base[] = "https://a", host[] = "a";
 static struct dx_service service = {.name = name,
                                     .base_url = base,
@@ -106,7 +107,7 @@ static void add(const char *key)
 
   assert_null(*at);
   assert_int_equal(dx_spool_load(&spool, key, at, &err), DX_OK);
-  assert_int_equal(dx_engine_add(engine, *at, &err), DX_OK);
+  assert_int_equal(dx_engine_add(engine, &drives[at - jobs], *at, &err), DX_OK);
 }
 
 static size_t failures;
@@ -544,7 +545,7 @@ static void acknowledged_failure_is_not_run_again(void **state)
   assert_int_equal(dx_engine_remove(engine, jobs[0]), DX_OK);
   assert_true(dx_job_acknowledge_hooks(jobs[0]));
   assert_int_equal(dx_job_save(jobs[0], &err), DX_OK);
-  assert_int_equal(dx_engine_add(engine, jobs[0], &err), DX_OK);
+  assert_int_equal(dx_engine_add(engine, &drives[0], jobs[0], &err), DX_OK);
   turn_to_end();
   assert_int_equal(count_lines(), 1);
   assert_in("finished", KEY);
@@ -699,7 +700,7 @@ static void job_may_be_changed_meanwhile(void **state)
   wanted = 1;
   turn_until(has_lines);
   assert_int_equal(dx_engine_remove(engine, jobs[0]), DX_OK);
-  assert_int_equal(dx_engine_add(engine, jobs[0], &err), DX_OK);
+  assert_int_equal(dx_engine_add(engine, &drives[0], jobs[0], &err), DX_OK);
   turn_once(0);
   let_go();
   turn_to_end();
@@ -724,7 +725,7 @@ static void submission_that_ends_again_is_run_again(void **state)
   assert_int_equal(dx_submission_retry(sub, &err), DX_OK);
   ahead_ms += 1000;
   dx_submission_end(sub, DX_EV_FAIL, DX_E_FAILED, "again");
-  assert_int_equal(dx_engine_add(engine, jobs[0], &err), DX_OK);
+  assert_int_equal(dx_engine_add(engine, &drives[0], jobs[0], &err), DX_OK);
   let_go();
   turn_to_end();
   assert_int_equal(count_lines(), 3);

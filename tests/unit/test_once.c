@@ -1007,7 +1007,7 @@ static void resumed_job_is_polled_by_the_schedule(void **state)
   ends(DX_E_OVERDUE, "");
   while (dx_engine_remove(fixture.engine, job) == DX_E_BUSY)
     fixture_drive(fixture.now_ms + 1);
-  assert_int_equal(dx_engine_add(fixture.engine, job, &err), DX_OK);
+  fixture_add(job);
   before = fixture.count[SOURCE];
   fixture_drive(fixture.now_ms + 10 * MIN);
   assert_true(fixture.count[SOURCE] >= before + 5);

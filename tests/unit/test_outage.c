@@ -793,7 +793,7 @@ static void every_job_of_the_service_is_notified(void **state)
   fixture_drive(FIXTURE_BEGIN_MS + 20 * S);
   assert_int_equal(fixture.call_count, 4); /* each one, and after 5 s */
   late = fixture_job(1, false);
-  assert_int_equal(dx_engine_add(fixture.engine, late, &err), DX_OK);
+  fixture_add(late);
   fixture_drive(FIXTURE_BEGIN_MS + 31 * S);
   assert_int_equal(fixture.call_count, 4);
   for (i = 0; i < 3; i++) {
@@ -814,8 +814,7 @@ static void new_job_is_tried_immediately(void **state)
   assert_int_equal(fixture_attend(NULL), DX_E_TOKEN);
   fixture.odd = NULL;
   assert_int_equal(fixture.count[POST], 2);
-  assert_int_equal(dx_engine_add(fixture.engine, fixture_job(1, false), &err),
-                   DX_OK);
+  fixture_add(fixture_job(1, false));
   fixture_drive(fixture.now_ms + S);
   assert_int_equal(fixture.count[POST], 3);
   assert_int_equal(fixture.count[PUT], 1);
