@@ -125,6 +125,7 @@ static void set_step(struct question *q, enum question_step step)
 static void set_answer(struct question *q, enum dx_answer answer)
 {
   q->answer = answer;
+  q->cupsd->answers++;
   set_step(q, ANSWERED);
   dx_job_log(DX_LOG_DEBUG, q->about, "cupsd: print job %.20s: %s",
              q->about->cups_id, dx_answer_word(answer));

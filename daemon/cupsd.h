@@ -56,6 +56,7 @@ struct cupsd {
   const struct dx_config *config;
   TAILQ_HEAD(, question) questions;
   struct question *asked; /* the one that ASKS; NULL: none */
+  uint64_t answers;       /* how many questions were answered */
   struct cupsd_list active;
   struct cupsd_rerun *rerun; /* NULL: none */
 };

@@ -8,6 +8,7 @@
 
 void listed_as_watched(struct managed *managed)
 {
+  managed->manager->watch_ms = 0;
   if (!managed->in_watched)
     LIST_INSERT_HEAD(&managed->manager->watched, managed, watched);
   managed->in_watched = true;

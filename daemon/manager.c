@@ -514,6 +514,22 @@ static void load_some(struct manager *manager)
   }
 }
 
+/* Queries cupsd, only when a query is due, or was answered. */
+static int64_t ask_cupsd(struct manager *manager)
+{
+  int64_t due;
+
+  if (dx_monotonic_ms() >= manager->watch_ms ||
+      manager->answers != manager->cupsd.answers) {
+    manager->answers = manager->cupsd.answers;
+    manager->watch_ms = INT64_MAX;
+    due = permit_turn(manager);
+    if (due < manager->watch_ms) /* another one may be due since then */
+      manager->watch_ms = due;
+  }
+  return manager->watch_ms;
+}
+
 int64_t manager_turn(struct manager *manager)
 {
   int64_t now = dx_monotonic_ms(), next, due;
@@ -533,7 +549,7 @@ int64_t manager_turn(struct manager *manager)
   next = manager_is_loading(manager)               ? now
          : manager->receipts_ms < manager->load_ms ? manager->receipts_ms
                                                    : manager->load_ms;
-  due = permit_turn(manager);
+  due = ask_cupsd(manager);
   next = due < next ? due : next;
   due = watch_turn(&manager->watch);
   next = due < next ? due : next;

@@ -73,6 +73,8 @@ struct manager {
   LIST_HEAD(, client) clients; /* that have sent a verb */
   LIST_HEAD(, managed) jobs;
   LIST_HEAD(, managed) watched; /* about which cupsd may be asked */
+  int64_t watch_ms;             /* when to look at them again */
+  uint64_t answers;             /* of cupsd, when they were looked at last */
   LIST_HEAD(, managed)
   undecided;    /* and those that were, until they are counted */
   void *by_key; /* the same, by the keys of all their print jobs: tsearch(3) */

@@ -70,6 +70,14 @@ measure_stop() # from SIGTERM until it has exited, in ms
   awk -v us=$((${EPOCHREALTIME/./} - from)) 'BEGIN { print us / 1000 }'
 }
 
+idle_second() # the CPU of one, in ms
+{
+  local before
+  before=$(daemon_cpu)
+  sleep 10
+  difference "$before" "$(daemon_cpu)" | awk '{ print $1 / 10 }'
+}
+
 measure_waiting() # N
 {
   local from before i
@@ -84,9 +92,7 @@ measure_waiting() # N
     > "$dir/$1-ready"
   until_idle
   daemon_cpu > "$dir/$1-start"
-  before=$(daemon_cpu)
-  sleep 10
-  difference "$before" "$(daemon_cpu)" | awk '{ print $1 / 10 }' > "$dir/$1-idle"
+  idle_second > "$dir/$1-idle"
   for i in $(seq "$(size 5 1)"); do
     before=$(daemon_cpu)
     run_backend "more-$1-$i" "$dir/header" "$dir/a.pdf"
@@ -108,6 +114,7 @@ measure_waiting() # N
     }' "$dir/spool/jobs"
   CUPS_SERVER=$dir/cups.sock start_daemon # where nothing listens
   until_idle
+  idle_second > "$dir/$1-silent-idle"
   measure_stop > "$dir/$1-silent"
 }
 
@@ -123,6 +130,8 @@ for n in $(size '1000 10000 50000' 100); do
   row '    of each' us "$dir/$n-start-each" - '' '<= 60'
   row '  CPU of an idle second' ms "$dir/$n-idle" "$dir/$few-idle" \
     "$few waiting charts" '<= 1.5'
+  row '    cupsd is away' ms "$dir/$n-silent-idle" "$dir/$few-silent-idle" \
+    "$few waiting charts" ''
   row '  CPU of one more print' ms "$dir/$n-print" "$dir/$few-print" \
     "$few waiting charts" '<= 1.5'
   row '  memory' MiB "$dir/$n-memory" "$dir/$few-memory" \
@@ -133,6 +142,6 @@ for n in $(size '1000 10000 50000' 100); do
     "$few waiting charts" '<= 1'
   row '  stop' ms "$dir/$n-stop" "$dir/$few-stop" "$few waiting charts" \
     '<= 2000'
-  row '  stop, cupsd is away' ms "$dir/$n-silent" "$dir/$few-silent" \
+  row '    cupsd is away' ms "$dir/$n-silent" "$dir/$few-silent" \
     "$few waiting charts" '<= 2000'
 done

@@ -37,6 +37,8 @@ static const struct dx_clock test_clock = {now, now};
 
 struct dx_http_call {
   bool is_open;
+  dx_http_done *done;
+  void *ctx;
   char method[8];
 };
 static struct dx_http_call calls[CALLS_MAX];
@@ -52,6 +54,8 @@ enum dx_code __wrap_dx_http_start(struct dx_http *http,
   assert_true(call_count < CALLS_MAX);
   *ret_call = &calls[call_count++];
   (*ret_call)->is_open = true;
+  (*ret_call)->done = request->done;
+  (*ret_call)->ctx = request->ctx;
   (void)snprintf((*ret_call)->method, sizeof((*ret_call)->method), "%s",
                  request->url != NULL &&
                          strstr(request->url, "a.example") != NULL
@@ -476,6 +480,23 @@ static void job_is_loaded_after_its_receipt_is_merged(void **state)
   manager.receipts_ms = 0;
   (void)manager_turn(&manager);
   assert_non_null(manager_find(&manager, KEY));
+}
+
+/* And not only when it is due to be asked again. */
+static void answer_of_cupsd_is_used_in_the_next_turn(void **state)
+{
+  const struct dx_http_response away = {.err = {.code = DX_E_NET}};
+  struct managed *managed = take(KEY, true);
+
+  (void)state;
+  managed->job->print.backend = DX_BACKEND_ENDED;
+  (void)manager_turn(&manager);
+  assert_int_equal(open_calls("cupsd"), 1);
+  assert_int_equal(managed->watch_gap_ms, DX_WATCH_FIRST_MS);
+  calls[call_count - 1].is_open = false;
+  calls[call_count - 1].done(calls[call_count - 1].ctx, &away);
+  (void)manager_turn(&manager);
+  assert_int_equal(managed->watch_gap_ms, 2 * DX_WATCH_FIRST_MS);
 }
 
 /* The answer about the previous run is not used. */
@@ -1455,6 +1476,7 @@ int main(void)
       MANAGED(attended_job_does_not_expire),
       MANAGED(receipts_are_picked_up_in_several_turns),
       MANAGED(job_is_loaded_after_its_receipt_is_merged),
+      MANAGED(answer_of_cupsd_is_used_in_the_next_turn),
       MANAGED(failed_job_that_is_printed_again_is_new),
       MANAGED(receipt_waits_for_a_call_of_its_job),
       MANAGED(receipt_waits_longer_for_a_job_that_cannot_be_saved),
