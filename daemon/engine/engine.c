@@ -29,8 +29,10 @@ static void engine_release_job(struct dx_engine *engine, struct dx_job *job)
   size_t i;
 
   engine_abort_calls(job, true);
-  for (i = 0; i < job->submission_count; i++)
+  for (i = 0; i < job->submission_count; i++) {
     engine_drop_start_over(engine, &job->submissions[i]);
+    engine_forget_source(engine, &job->submissions[i]);
+  }
   engine_rouse(job->drive);
   TAILQ_REMOVE(&engine->roused, job->drive, turn);
   TAILQ_REMOVE(&engine->drives, job->drive, link);
@@ -161,8 +163,14 @@ enum dx_code dx_engine_add(struct dx_engine *engine, struct dx_drive *drive,
   for (i = 0; i < job->submission_count; i++) {
     struct dx_submission *sub = &job->submissions[i];
 
+    run_of(sub)->sub = sub;
     run_of(sub)->id = ++engine->last_id;
     run_of(sub)->tried_ms = dx_monotonic_ms();
+    if (sub->source_id != NULL &&
+        engine_keep_source(engine, sub, sub->source_id, err) != DX_OK) {
+      engine_release_job(engine, job);
+      return err->code;
+    }
     svc = engine_section_of(engine, sub);
     if (svc == NULL)
       continue;

@@ -155,6 +155,7 @@ enum arrival {
  * struct is written only by the file that it is named after (register.c: reg),
  * except for a struct dx_polled, which call->polled leads to. */
 struct run {
+  struct dx_submission *sub;
   struct call *call;          /* in progress; NULL: none */
   uint64_t id;                /* of the caller, for breakers */
   int64_t due_ms;             /* no step before then; engine_wait() */
@@ -168,6 +169,8 @@ struct run {
   int rejections;             /* consecutive; call.c */
   bool has_new_token;         /* after a rejection, which does not count */
   struct {
+    RB_ENTRY(run) node;              /* in engine->sources, by: */
+    char *source;                    /* the id of its last source; NULL: none */
     struct dx_rejections rejections; /* that may be about the document */
     int losses;                      /* consecutive lost creates */
   } reg;
@@ -242,6 +245,7 @@ struct dx_engine {
   roused;                           /* that do not rest; a turn starts with the
                                        first, and moves it to the end */
   RB_HEAD(times, dx_drive) resting; /* until a time */
+  RB_HEAD(sources, run) sources;    /* that were created */
   struct call *calls;               /* as many as there can be at a time */
   LIST_HEAD(, call) spare_calls;    /* of them, those that are not used */
   int puts;                         /* in progress */
@@ -302,6 +306,12 @@ int64_t engine_start_chosen(struct dx_engine *engine);
 
 /* Calls create source, if that is permitted and results can be delivered. */
 void engine_create(struct dx_engine *engine, struct dx_submission *sub);
+/* The submission has this source: no other one may get the same. E_NOMEM. */
+enum dx_code engine_keep_source(struct dx_engine *engine,
+                                struct dx_submission *sub, const char *id,
+                                struct dx_err *err) DX_MUST_USE;
+/* The engine releases the submission. */
+void engine_forget_source(struct dx_engine *engine, struct dx_submission *sub);
 /* Counts a create whose response was lost. */
 void engine_register_lost(struct dx_submission *sub);
 /* Sets svc->may_create: not more sources than can be filled; and svc->why_not.

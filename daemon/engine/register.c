@@ -12,14 +12,56 @@
 
 #define DX_UNFILLED_MAX 8 /* sources without all files, for one storage */
 
-static enum dx_code register_take(struct dx_submission *sub,
+/* ---- the sources that there are ---- */
+
+static int register_compare(const struct run *a, const struct run *b)
+{
+  int by_source = strcmp(a->reg.source, b->reg.source);
+
+  return by_source != 0 ? by_source : a->id < b->id ? -1 : a->id > b->id;
+}
+
+/* RB_GENERATE_STATIC needs a macro that glibc's headers conflict with. */
+RB_GENERATE_INTERNAL(sources, run, reg.node, register_compare, static inline)
+
+void engine_forget_source(struct dx_engine *engine, struct dx_submission *sub)
+{
+  struct run *run = run_of(sub);
+
+  if (run->reg.source == NULL)
+    return;
+  RB_REMOVE(sources, &engine->sources, run);
+  free(run->reg.source);
+  run->reg.source = NULL;
+}
+
+enum dx_code engine_keep_source(struct dx_engine *engine,
+                                struct dx_submission *sub, const char *id,
+                                struct dx_err *err)
+{
+  struct run *run = run_of(sub);
+  char *copy = strdup(id);
+
+  if (copy == NULL)
+    return dx_fail_nomem(err);
+  engine_forget_source(engine, sub);
+  run->reg.source = copy;
+  (void)RB_INSERT(sources, &engine->sources, run);
+  return DX_OK;
+}
+
+/* ---- create source ---- */
+
+static enum dx_code register_take(struct dx_engine *engine,
+                                  struct dx_submission *sub,
                                   const struct dx_service *service,
                                   struct dx_created *created, int64_t wait_ms,
                                   struct dx_err *err)
 {
   size_t i;
 
-  if (dx_submission_set_place(sub, service->name, service->base_url,
+  if (engine_keep_source(engine, sub, created->source_id, err) != DX_OK ||
+      dx_submission_set_place(sub, service->name, service->base_url,
                               service->token_key_id, err) != DX_OK)
     return err->code;
   engine_apply(sub, DX_EV_ACCEPTED);
@@ -34,7 +76,8 @@ static enum dx_code register_take(struct dx_submission *sub,
   /* The first PUT follows at once: one journal write covers both. */
   if (engine_urls_are_valid(sub))
     sub->files[0].put = DX_PUT_SENDING;
-  memset(&run_of(sub)->reg, 0, sizeof(run_of(sub)->reg));
+  run_of(sub)->reg.rejections = (struct dx_rejections){0};
+  run_of(sub)->reg.losses = 0;
   engine_begin_upload(sub);
   engine_begin_poll(sub, wait_ms);
   engine_wait(sub, 0, WAIT_NONE);
@@ -88,24 +131,25 @@ static bool register_may_be_lost(const struct dx_http_response *response,
 
 /* Two submissions with the same source would overwrite each other's files. */
 static enum dx_code register_check_is_new(const struct call *call,
-                                          const char *source_id,
+                                          const struct dx_created *created,
                                           struct dx_err *err)
 {
-  const struct dx_drive *drive;
-  size_t i;
+  struct run key = {.reg.source = created->source_id}, *run;
 
-  TAILQ_FOREACH (drive, &call->engine->drives, link)
-    for (i = 0; i < drive->job->submission_count; i++) {
-      const struct dx_submission *other = &drive->job->submissions[i];
+  for (run = RB_NFIND(sources, &call->engine->sources, &key);
+       run != NULL && strcmp(run->reg.source, created->source_id) == 0;
+       run = RB_NEXT(sources, &call->engine->sources, run)) {
+    const struct dx_submission *other = run->sub;
 
-      if (other != call->sub && other->base_url != NULL &&
-          other->source_id != NULL &&
-          strcmp(other->source_id, source_id) == 0 &&
-          strcmp(other->base_url, call->svc->service->base_url) == 0)
-        return dx_fail(err, DX_E_UNEXPECTED, 0,
-                       "the response to 'create source' has the id of the "
-                       "source of another document");
-    }
+    /* It may have another source since then. */
+    if (other != call->sub && other->base_url != NULL &&
+        other->source_id != NULL &&
+        strcmp(other->source_id, created->source_id) == 0 &&
+        strcmp(other->base_url, call->svc->service->base_url) == 0)
+      return dx_fail(err, DX_E_UNEXPECTED, 0,
+                     "the response to 'create source' has the id of the "
+                     "source of another document");
+  }
   return DX_OK;
 }
 
@@ -133,10 +177,10 @@ static enum dx_code register_done(struct call *call)
 
   code = dx_read_create(response, service, sub->file_count, &created, &err);
   if (code == DX_OK)
-    code = register_check_is_new(call, created.source_id, &err);
+    code = register_check_is_new(call, &created, &err);
   if (code == DX_OK)
-    code =
-        register_take(sub, service, &created, response->retry_after_ms, &err);
+    code = register_take(call->engine, sub, service, &created,
+                         response->retry_after_ms, &err);
   sub->job->dirty = true;
   sub->registering = false;
   if (code == DX_E_REJECTED)

@@ -1115,21 +1115,43 @@ static void absent_ids_are_accepted(void **state)
   counts(1, 1, 1);
 }
 
-static void source_of_another_document_is_not_uploaded_to(void **state)
+/* Another document gets the source of the first one. */
+static void offer_the_first_source(void)
 {
-  (void)state;
-  (void)fixture_job(1, false);
   script.kind = POST;
   script.from = script.to = 2;
   script.response.status = 201;
   script.response.body = "{\"results\":{\"id\":\"S1\",\"upload_urls\":"
                          "[{\"url\":\"https://s.example/S1/1\"}]}}";
   assert_int_equal(fixture_drive_to_end(), DX_OK);
+}
+
+static void source_of_another_document_is_not_uploaded_to(void **state)
+{
+  (void)state;
+  (void)fixture_job(1, false);
+  offer_the_first_source();
   counts(3, 2, 2);
   assert_int_equal(fixture.jobs[1]->submissions[0].lost_creates, 1);
   assert_string_equal(fixture.jobs[1]->submissions[0].source_id, "S2");
   assert_int_equal(fixture_processed(), 2);
   assert_int_equal(fixture_result_count(), 4);
+}
+
+/* It is known from its journal. */
+static void source_of_another_document_is_known_after_a_restart(void **state)
+{
+  struct dx_job *other;
+
+  (void)state;
+  fixture.processing_ms = 10 * MIN;
+  kill_after_put(1);
+  other = fixture_job(1, false);
+  fixture_add(other);
+  offer_the_first_source();
+  assert_int_equal(other->submissions[0].lost_creates, 1);
+  assert_string_equal(other->submissions[0].source_id, "S2");
+  assert_int_equal(fixture_processed(), 2);
 }
 
 /* Another service may use the same ids. */
@@ -1677,6 +1699,7 @@ static const struct CMUnitTest identity[] = {
     ONCE(result_of_another_case_is_not_delivered),
     ONCE(absent_ids_are_accepted),
     ONCE(source_of_another_document_is_not_uploaded_to),
+    ONCE(source_of_another_document_is_known_after_a_restart),
     ONCE(source_may_have_the_id_of_one_of_another_service),
     ONCE(source_id_with_a_nul_is_rejected),
     ONCE(fewer_files_than_were_uploaded_are_not_extracted),
