@@ -163,7 +163,6 @@ enum dx_code dx_engine_add(struct dx_engine *engine, struct dx_drive *drive,
   for (i = 0; i < job->submission_count; i++) {
     struct dx_submission *sub = &job->submissions[i];
 
-    run_of(sub)->sub = sub;
     run_of(sub)->id = ++engine->last_id;
     run_of(sub)->tried_ms = dx_monotonic_ms();
     if (sub->source_id != NULL &&

@@ -155,7 +155,6 @@ enum arrival {
  * struct is written only by the file that it is named after (register.c: reg),
  * except for a struct dx_polled, which call->polled leads to. */
 struct run {
-  struct dx_submission *sub;
   struct call *call;          /* in progress; NULL: none */
   uint64_t id;                /* of the caller, for breakers */
   int64_t due_ms;             /* no step before then; engine_wait() */
@@ -169,8 +168,7 @@ struct run {
   int rejections;             /* consecutive; call.c */
   bool has_new_token;         /* after a rejection, which does not count */
   struct {
-    RB_ENTRY(run) node;              /* in engine->sources, by: */
-    char *source;                    /* the id of its last source; NULL: none */
+    struct source *source;           /* its last one; NULL: none */
     struct dx_rejections rejections; /* that may be about the document */
     int losses;                      /* consecutive lost creates */
   } reg;
@@ -245,7 +243,7 @@ struct dx_engine {
   roused;                           /* that do not rest; a turn starts with the
                                        first, and moves it to the end */
   RB_HEAD(times, dx_drive) resting; /* until a time */
-  RB_HEAD(sources, run) sources;    /* that were created */
+  RB_HEAD(sources, source) sources; /* of all submissions, by id */
   struct call *calls;               /* as many as there can be at a time */
   LIST_HEAD(, call) spare_calls;    /* of them, those that are not used */
   int puts;                         /* in progress */

@@ -14,39 +14,53 @@
 
 /* ---- the sources that there are ---- */
 
-static int register_compare(const struct run *a, const struct run *b)
-{
-  int by_source = strcmp(a->reg.source, b->reg.source);
+struct source {
+  RB_ENTRY(source) node;
+  struct dx_submission *sub; /* NULL: what is looked for */
+  uint64_t number;           /* of the submission in this process */
+  char *id;
+};
 
-  return by_source != 0 ? by_source : a->id < b->id ? -1 : a->id > b->id;
+static int register_compare(const struct source *a, const struct source *b)
+{
+  int by_id = strcmp(a->id, b->id);
+
+  if (by_id != 0)
+    return by_id;
+  return a->number < b->number ? -1 : a->number > b->number;
 }
 
 /* RB_GENERATE_STATIC needs a macro that glibc's headers conflict with. */
-RB_GENERATE_INTERNAL(sources, run, reg.node, register_compare, static inline)
+RB_GENERATE_INTERNAL(sources, source, node, register_compare, static inline)
 
 void engine_forget_source(struct dx_engine *engine, struct dx_submission *sub)
 {
-  struct run *run = run_of(sub);
+  struct source *source = run_of(sub)->reg.source;
 
-  if (run->reg.source == NULL)
+  if (source == NULL)
     return;
-  RB_REMOVE(sources, &engine->sources, run);
-  free(run->reg.source);
-  run->reg.source = NULL;
+  RB_REMOVE(sources, &engine->sources, source);
+  free(source->id);
+  free(source);
+  run_of(sub)->reg.source = NULL;
 }
 
 enum dx_code engine_keep_source(struct dx_engine *engine,
                                 struct dx_submission *sub, const char *id,
                                 struct dx_err *err)
 {
-  struct run *run = run_of(sub);
-  char *copy = strdup(id);
+  struct source *source = calloc(1, sizeof(*source));
 
-  if (copy == NULL)
+  if (source != NULL)
+    *source = (struct source){
+        .sub = sub, .number = run_of(sub)->id, .id = strdup(id)};
+  if (source == NULL || source->id == NULL) {
+    free(source);
     return dx_fail_nomem(err);
+  }
   engine_forget_source(engine, sub);
-  run->reg.source = copy;
-  (void)RB_INSERT(sources, &engine->sources, run);
+  run_of(sub)->reg.source = source;
+  (void)RB_INSERT(sources, &engine->sources, source);
   return DX_OK;
 }
 
@@ -134,12 +148,12 @@ static enum dx_code register_check_is_new(const struct call *call,
                                           const struct dx_created *created,
                                           struct dx_err *err)
 {
-  struct run key = {.reg.source = created->source_id}, *run;
+  struct source key = {.id = created->source_id}, *source;
 
-  for (run = RB_NFIND(sources, &call->engine->sources, &key);
-       run != NULL && strcmp(run->reg.source, created->source_id) == 0;
-       run = RB_NEXT(sources, &call->engine->sources, run)) {
-    const struct dx_submission *other = run->sub;
+  for (source = RB_NFIND(sources, &call->engine->sources, &key);
+       source != NULL && strcmp(source->id, created->source_id) == 0;
+       source = RB_NEXT(sources, &call->engine->sources, source)) {
+    const struct dx_submission *other = source->sub;
 
     /* It may have another source since then. */
     if (other != call->sub && other->base_url != NULL &&
