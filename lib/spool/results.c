@@ -81,8 +81,11 @@ enum dx_code dx_results_prepare(const char *path, struct dx_err *err)
 
   if (code == DX_OK)
     code = dx_fs_probe(path, err);
-  if (code != DX_OK && err->sys_errno == ENOTDIR)
-    return dx_fail_advice(err, "fix ResultsDir");
+  if (code != DX_OK && err->sys_errno == ENOTDIR) {
+    err->code = DX_E_EXISTS; /* a file, where a directory should be */
+    return dx_fail_advice(
+        err, "move or rename the existing file, or fix ResultsDir");
+  }
   if (code != DX_E_NOT_FOUND)
     return code;
   err->code = DX_E_IO; /* no file of a print job is missing */

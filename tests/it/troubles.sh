@@ -144,7 +144,8 @@ trouble results-closed "ResultsDir $dir/closed" \
 trouble results-missing "ResultsDir $dir/no/results" \
   "$dir/no/results.*; create the directory that contains it, or fix ResultsDir" \
   'owned_dir 2770 $dir/no'
-trouble results-file "ResultsDir $dir/a.pdf" 'Not a directory; fix ResultsDir' \
+trouble results-file "ResultsDir $dir/a.pdf" \
+  'Not a directory; move or rename the existing file, or fix ResultsDir$' \
   "ResultsDir $results"
 
 NO_DAEMON=1 start_cupsd

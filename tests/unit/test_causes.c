@@ -857,8 +857,9 @@ static const struct cause causes[] = {
    "^there is no section <Service default> in 'docextract\\.conf': restore it",
    NOT_SET_UP, DX_NOTE_ADMIN, false, NULL},
   {"no ResultsDir", POST, WRONG(fixture_take_results, fixture_give_results),
-   DX_E_IO,
-   "^cannot open directory '/.*/results': Not a directory; fix ResultsDir; check the disk$",
+   DX_E_EXISTS,
+   "^cannot open directory '/.*/results': Not a directory; move or rename the "
+   "existing file, or fix ResultsDir$",
    LOCAL("this computer cannot store the chart"),
    DX_NOTE_LOCAL, false, NULL},
   {"the disk is full", POST, WRONG(fill_disk, free_disk), DX_E_SPACE,
