@@ -36,11 +36,13 @@ bool dx_docextractd_is_unit(const char *root)
   return is_unit;
 }
 
+/* "restart", because the unit may be running with another spool, if this one
+ * was moved or replaced; it also starts a unit that is not. */
 const char *dx_docextractd_is_missing(const char *root)
 {
   return dx_docextractd_is_unit(root)
-             ? DX_NOT_RUNNING "; start it with: systemctl start docextractd"
-             : DX_NOT_RUNNING "; start its service, or run: docextractd";
+             ? DX_NOT_RUNNING "; run: systemctl restart docextractd"
+             : DX_NOT_RUNNING "; restart its service, or run: docextractd";
 }
 
 /* docextractd listens shortly after it gets the lock, and holds the lock until

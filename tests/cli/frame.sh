@@ -100,7 +100,7 @@ says() { grep -q -e "$1" "$dir/out" "$dir/err" || is_gone "$pid"; } # PATTERN
 driver=
 DRIVER_UNDER=() # words before its command line
 # What those say that find none, wherever the tests run.
-missing='docextractd is not running; start (it with: systemctl start docextractd|its service, or run: docextractd)'
+missing='docextractd is not running; (run: systemctl restart docextractd|restart its service, or run: docextractd)'
 driver_is_up_or_gone()
 {
   contains_line "$dir/driver.out" ready ||

@@ -22,7 +22,7 @@ chart_pdf "$dir/a.pdf" Ann Ahrens 1
 
 # --- none runs ---------------------------------------------------------------------
 
-missing='docextractd is not running; start its service, or run: docextractd'
+missing='docextractd is not running; restart its service, or run: docextractd'
 queue_has() { queue_state chart | grep -qF "$1"; }
 
 t='none runs'

@@ -278,13 +278,13 @@ clear_results
 on systemctl stop docextractd
 print -d chart "$dir/0.pdf"
 check "$t: the queue names the command" \
-  until_true queue_says chart 'systemctl start docextractd'
+  until_true queue_says chart 'systemctl restart docextractd'
 has "$t: the chart is stored" "$(on docextract jobs)" "^[^ ]+ +stored +chart-$job "
-has "$t: a command names it, too" "$(hello)" 'systemctl start docextractd'
+has "$t: a command names it, too" "$(hello)" 'systemctl restart docextractd'
 has "$t: so does the list of jobs" "$(on docextract jobs)" \
-  ': docextractd is not running; start it with: systemctl start docextractd$'
+  ': docextractd is not running; run: systemctl restart docextractd$'
 is "$t: nothing is sent" "$(calls create)" 0
-on systemctl start docextractd
+on systemctl restart docextractd
 job_ends "$t: started, it goes on" "$job" completed
 is "$t: the chart is sent and extracted once" \
   "$(calls create) $(calls put) $(n_results)" '1 1 1'
