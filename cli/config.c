@@ -103,28 +103,19 @@ static void config_compare_queue(void *ctx, const struct dx_queue *queue)
   typed->nearest.found = typed->name;
 }
 
-static void config_warn_unknown(const char *what,
-                                const struct dx_nearest *nearest)
-{
-  if (cli_print_unknown(what, nearest) != 0)
-    (void)fputc('\n', stderr);
-}
-
 void cli_check_selection(const struct cli *cli)
 {
   struct typed queue = {.nearest.word = cli->queue};
-  struct dx_nearest section = {.word = cli->service};
-  size_t i;
+  const struct dx_service *service;
+  struct dx_err err;
 
   if (cli->queue != NULL &&
-      dx_queues_ask(ASK_MS, config_compare_queue, &queue) && !queue.is_known)
-    config_warn_unknown("queue", &queue.nearest);
-  if (cli->service == NULL || cli->config == NULL ||
-      dx_config_service(cli->config, cli->service) != NULL)
-    return;
-  for (i = 0; i < cli->config->service_count; i++)
-    dx_nearest_try(&section, cli->config->services[i].name);
-  config_warn_unknown("service", &section);
+      dx_queues_ask(ASK_MS, config_compare_queue, &queue) && !queue.is_known &&
+      cli_print_unknown("queue", &queue.nearest) != 0)
+    (void)fputc('\n', stderr);
+  if (cli->service != NULL && cli->config != NULL &&
+      cli_service(cli, &service, &err) != DX_OK)
+    fprintf(stderr, "docextract: %s\n", err.text);
 }
 
 /* ---- the verb ---- */

@@ -99,12 +99,12 @@ enum dx_code cli_service(const struct cli *cli,
                   dx_buf_text(&names));
   else if (nearest.found != NULL)
     (void)dx_fail(err, DX_E_CONFIG, 0,
-                  "service '%s' is not configured; did you mean '%s'?",
-                  cli->service, nearest.found);
+                  "unknown service '%s'; did you mean '%s'?", cli->service,
+                  nearest.found);
   else
     (void)dx_fail(err, DX_E_CONFIG, 0,
-                  "service '%s' is not configured; configured services: %s",
-                  cli->service, dx_buf_text(&names));
+                  "unknown service '%s'; configured services: %s", cli->service,
+                  dx_buf_text(&names));
   dx_buf_release(&names);
   return DX_E_CONFIG;
 }

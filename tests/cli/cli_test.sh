@@ -324,7 +324,7 @@ fails 'an invalid line' configuration 78 'docextract.conf:6'
 configure
 dx hello --service other
 has 'hello: an unknown service is an error' "$rc $err" \
-  '^78 .*configured services: default'
+  "^78 docextract: unknown service 'other'; configured services: default$"
 
 configure
 chmod 602 "$conf"
