@@ -3,12 +3,14 @@
  */
 #include "daemon/service/http.h"
 
+#include <arpa/inet.h>
 #include <assert.h>
 #include <curl/curl.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <malloc.h>
 #include <math.h>
+#include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -50,8 +52,9 @@ struct dx_http_call {
   bool has_proxy;
   bool has_login; /* for the proxy */
   bool has_tls, has_ca_file;
-  bool is_sent;        /* the request, or it may have been */
-  bool out_of_scope;   /* an address was refused */
+  bool is_sent;                  /* the request, or it may have been */
+  bool out_of_scope;             /* an address was refused */
+  struct sockaddr_storage tried; /* the last address of the host or proxy */
   struct dx_err local; /* a failure of ours: the sink, a read, a limit */
   char reason[CURL_ERROR_SIZE];
 };
@@ -184,7 +187,10 @@ static curl_socket_t on_socket(void *ctx, curlsocktype purpose,
   struct dx_http_call *call = ctx;
 
   (void)purpose;
-  if (dx_address_scope(&address->addr) > call->request.scope) {
+  if (address->addrlen <= sizeof(call->tried))
+    memcpy(&call->tried, &address->addr, address->addrlen);
+  if (!call->has_proxy &&
+      dx_address_scope(&address->addr) > call->request.scope) {
     call->out_of_scope = true;
     return CURL_SOCKET_BAD;
   }
@@ -287,10 +293,8 @@ static bool set_options(struct dx_http_call *call)
   SET(CURLOPT_UNIX_SOCKET_PATH, r->unix_socket);
   call->has_proxy = proxy[0] != '\0';
   SET(CURLOPT_PROXY, proxy);
-  if (!call->has_proxy) {
-    SET(CURLOPT_OPENSOCKETFUNCTION, on_socket);
-    SET(CURLOPT_OPENSOCKETDATA, call);
-  }
+  SET(CURLOPT_OPENSOCKETFUNCTION, on_socket);
+  SET(CURLOPT_OPENSOCKETDATA, call);
   SET(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
   call->has_login = call->has_proxy && r->proxy_login != NULL;
   if (call->has_login && !set_proxy_login(call))
@@ -638,21 +642,44 @@ static int64_t http_date_ms(const char *text)
   return -1;
 }
 
+/* libcurl 8.14 forgets the peer if a proxy or TLS has failed: then it is the
+ * last address that was tried. */
+static void fill_peer(const struct dx_http_call *call,
+                      struct dx_http_response *response)
+{
+  const struct sockaddr_in *v4 = (const struct sockaddr_in *)&call->tried;
+  const struct sockaddr_in6 *v6 = (const struct sockaddr_in6 *)&call->tried;
+  const char *address = NULL;
+  long port = 0;
+
+  (void)curl_easy_getinfo(call->easy, CURLINFO_PRIMARY_IP, &address);
+  (void)curl_easy_getinfo(call->easy, CURLINFO_PRIMARY_PORT, &port);
+  if (address != NULL && address[0] != '\0') {
+    (void)snprintf(response->address, sizeof(response->address), "%s", address);
+    response->port = (int)port;
+  } else if (call->tried.ss_family == AF_INET) {
+    (void)inet_ntop(AF_INET, &v4->sin_addr, response->address,
+                    sizeof(response->address));
+    response->port = ntohs(v4->sin_port);
+  } else if (call->tried.ss_family == AF_INET6) {
+    (void)inet_ntop(AF_INET6, &v6->sin6_addr, response->address,
+                    sizeof(response->address));
+    response->port = ntohs(v6->sin6_port);
+  }
+}
+
 static void fill_response(struct dx_http_call *call, CURLcode result,
                           struct dx_http_response *response)
 {
   int64_t date_ms = http_date_ms(header_of(call, "Date"));
   curl_off_t sent = 0, resolved = 0, start = 0;
-  long status = 0, port = 0;
-  const char *address = "";
+  long status = 0;
   bool is_http;
 
   (void)curl_easy_getinfo(call->easy, CURLINFO_RESPONSE_CODE, &status);
   (void)curl_easy_getinfo(call->easy, CURLINFO_SIZE_UPLOAD_T, &sent);
   (void)curl_easy_getinfo(call->easy, CURLINFO_NAMELOOKUP_TIME_T, &resolved);
   (void)curl_easy_getinfo(call->easy, CURLINFO_PRETRANSFER_TIME_T, &start);
-  (void)curl_easy_getinfo(call->easy, CURLINFO_PRIMARY_IP, &address);
-  (void)curl_easy_getinfo(call->easy, CURLINFO_PRIMARY_PORT, &port);
   /* libcurl accepts any number of digits, which can overflow. */
   is_http = status >= 0 && status <= HTTP_STATUS_MAX;
   *response = (struct dx_http_response){
@@ -670,11 +697,10 @@ static void fill_response(struct dx_http_call *call, CURLcode result,
                       (result != CURLE_OPERATION_TIMEDOUT || resolved > 0),
       .was_connected = result != CURLE_COULDNT_CONNECT &&
                        (result != CURLE_OPERATION_TIMEDOUT || start > 0),
-      .port = (int)port,
       .err = call->local,
   };
   memcpy(response->host, call->host, sizeof(response->host));
-  (void)snprintf(response->address, sizeof(response->address), "%s", address);
+  fill_peer(call, response);
   if (call->local.code == DX_OK && result != CURLE_OK)
     (void)fail_transfer(call, result, &response->err);
   else if (call->local.code == DX_OK && !is_http)

@@ -513,6 +513,8 @@ make_certificate
 start_sim --tls-cert "$dir/tls.pem" --tls-key "$dir/tls.key"
 configure
 fails 'an unknown certificate authority' certificate 78 'CAFile'
+has 'hello, an unknown certificate authority: the connection is named' "$out" \
+  '^ok +connection +127\.0\.0\.1 port [0-9]+$'
 configure "CAFile $dir/tls.pem"
 dx hello
 has 'hello: CAFile makes it trusted' "$rc $out" 'certificate +trusted'
