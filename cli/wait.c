@@ -6,8 +6,10 @@
  */
 #include "cli/cli.h"
 
+#include <cups/ipp.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 #include "lib/base/clock.h"
@@ -15,9 +17,11 @@
 #include "lib/base/language.h"
 #include "lib/base/utf8.h"
 #include "lib/control/connect.h"
+#include "lib/print/print_job.h"
 #include "lib/spool/sentence.h"
 
 #define LOOK_MS 1000
+#define ASK_MS 5000 /* for cupsd to respond */
 
 struct wait {
   struct cli *cli;
@@ -133,11 +137,55 @@ static enum dx_code wait_try(struct wait *w, const char *name,
   return code;
 }
 
+struct in_cups {
+  const char *name;
+  bool is_found;
+};
+
+static void wait_compare_print_job(void *ctx, const struct dx_listed_job *job)
+{
+  struct in_cups *search = ctx;
+  char name[CLI_CUPS_NAME_BYTES];
+
+  (void)snprintf(name, sizeof(name), "%s-%d", job->queue, job->id);
+  if (job->state != IPP_JSTATE_HELD && strcasecmp(name, search->name) == 0)
+    search->is_found = true;
+}
+
+/* lp returns before the filters have run. A print job that is held reaches the
+ * spool only when it is released. */
+static bool wait_is_in_cups(const char *name)
+{
+  struct in_cups search = {.name = name};
+
+  return dx_print_jobs_ask(ASK_MS, wait_compare_print_job, &search) &&
+         search.is_found;
+}
+
+/* While CUPS has a print job that is not in the spool yet. */
+static enum dx_code wait_for_cups(struct wait *w, struct dx_err *err)
+{
+  enum dx_code code = wait_try(w, w->text, err);
+  bool is_in_cups = true;
+
+  while (code == DX_E_JOB && is_in_cups) {
+    is_in_cups = wait_is_in_cups(w->text);
+    if (is_in_cups && cli_stop_await(-1, LOOK_MS))
+      return dx_fail(err, DX_E_STOPPED, 0, "stopped; CUPS continues %s",
+                     w->text);
+    w->is_over = false;
+    code = wait_try(w, w->text, err); /* again, if it has just left CUPS */
+  }
+  return code;
+}
+
 static enum dx_code wait_one(void *ctx, const char *text, struct dx_err *err)
 {
   struct wait w = {.cli = ctx, .text = text};
-  enum dx_code code = wait_try(&w, text, err);
+  enum dx_code code = wait_for_cups(&w, err);
 
+  if (code == DX_E_STOPPED)
+    return code;
   w.cli->is_listing = true; /* it is still going on: not in the whole list */
   while (!w.is_over && !cli_stop_came()) {
     (void)cli_stop_await(-1, LOOK_MS);

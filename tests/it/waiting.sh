@@ -40,6 +40,8 @@ is 'the rules of Prometheus name metrics that there are' "$(missing)" ''
 t='a queue is stopped'
 cupsdisable chart
 first=$(chart)
+dx wait "chart-$first" > "$dir/waited" 2>&1 &
+waits=$!
 is "$t: its print job is counted" "$(waiting)" 1
 has "$t: and listed" "$(said)" \
   "^1 print job in queue 'chart' is not in the spool yet, the oldest for [0-9]+ s; the queue is stopped; to start it: cupsenable chart$"
@@ -65,6 +67,9 @@ is "$t: a queue of others does not count" "$(waiting)" 2
 hasnt "$t: and is not listed" "$(said)" paper
 cupsenable chart
 job_ends "$t: it is started" "$first" completed
+wait "$waits"
+is "$t: who waited for the print job learns its outcome" \
+  "$? $(cat "$dir/waited")" '0 '
 job_ends "$t: and the other one goes on" "$second" completed
 is "$t: none waits any more" "$(waiting)" 0
 
@@ -73,6 +78,8 @@ job=$(chart -H hold)
 is "$t: it is counted" "$(waiting)" 1
 has "$t: and listed" "$(said)" \
   "^1 print job in queue 'chart' is .*; held; to release one: lp -i chart-$job -H resume$"
+has "$t: a command does not wait for it" "$(dx wait "chart-$job" 2>&1)" \
+  "^docextract: no job 'chart-$job'; to list jobs that wait in CUPS, run: lpstat -o;"
 lp -i "chart-$job" -H resume
 job_ends "$t: it is released" "$job" completed
 is "$t: none waits any more" "$(waiting)" 0
