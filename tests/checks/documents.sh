@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 #
 # documents.sh - the documents agree with the sources: the status table and the
-# numbers of doc/policy.md, and every file and function that a document names.
-# Every document and heading that a source cites exists.
+# numbers of doc/policy.md, the messages that the guide quotes, and every file and
+# function that a document names. Every document and heading that a source cites
+# exists. The guide converts keys as it says.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 . tests/helper/count.sh
@@ -79,6 +80,37 @@ is 'docextract-backend(7) has the state reasons of the table' "$(diff \
   <(cut -f 1 "$table") <(sed -n 's/^\.It Li \(docextract-[a-z-]*\)$/\1/p' \
     doc/docextract-backend.7 | sort))" ''
 rm "$table"
+
+# --- messages that the guide quotes ---------------------------------------
+
+# Every literal of the programs, whole, also one that is written in parts.
+literals()
+{
+  # shellcheck disable=SC2086
+  find $directories -path tests -prune -o -name '*.[ch]' -exec cat {} + |
+    gcc -fpreprocessed -dD -E -P -w -x c - 2> /dev/null | tr -s '\n ' ' ' |
+    sed -E 's,\\\\,/,g; s,\\",/,g' | sed -E "s/'\"'//g" |
+    sed -E 's/" *\\? *"//g' | grep -oE '"[^"]*"'
+}
+quotes() # DOCUMENT: outside of blocks and of `names`
+{
+  awk '/^ *```/ { fenced = !fenced; next } !fenced' "$1" | sed 's/`[^`]*`//g' |
+    tr '\n' ' ' | grep -oE '"[^"]+"' | tr -d '"'
+}
+# A quote that no program says, and that is no heading of a manual page.
+unsaid() # DOCUMENT
+{
+  local quote texts
+  texts=$(literals)
+  quotes "$1" | while read -r quote; do
+    grep -qiF -e "$quote" <<< "$texts" ||
+      grep -qxE "\.S[hs] $quote" doc/*.[1-9]* || echo "$quote"
+  done
+}
+is 'doc/administration.md quotes what the programs say' \
+  "$(unsaid doc/administration.md)" ''
+is 'doc/administration.md quotes messages' \
+  "$(($(quotes doc/administration.md | wc -l) >= 7))" 1
 
 # --- the catalogs of po/ --------------------------------------------------
 
