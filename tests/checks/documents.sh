@@ -282,6 +282,40 @@ for document in $documents; do
   is "$document names what exists" "$(missing_names "$document")" ''
 done
 
+# --- keys that the guide converts ------------------------------------------
+
+# The command in the line of this key, with FILE in $keys as its input.
+convert() # TEXT
+{
+  local command
+  command=$(tr -s '\n ' ' ' < doc/administration.md |
+    grep -oE -- "- a secret $1[^:]*: \`[^\`]+\`" | sed 's/^[^`]*`//; s/`$//')
+  (cd "$keys" && rm -f KEYFILE && bash -o pipefail -c "$command")
+}
+is_converted() # TEXT CONTENT OF FILE
+{
+  printf '%s' "$2" > "$keys/FILE"
+  convert "$1" && cmp "$keys/secret" "$keys/KEYFILE"
+}
+keys=$(mktemp -d) || exit 1
+head -c 64 doc/sample-chart.pdf | tr 'a-m' '\200-\214' > "$keys/secret"
+base64=$(base64 -w 40 "$keys/secret")
+hex=$(basenc --base16 -w 0 "$keys/secret")
+jwk="{\"kty\": \"oct\", \"k\": \"$(basenc --base64url -w 0 "$keys/secret" |
+  tr -d =)\"}"
+check 'doc/administration.md converts base64' \
+  is_converted 'in base64' "$base64"
+check 'with the line ends of an e-mail, too' \
+  is_converted 'in base64' "${base64//$'\n'/$'\r\n'}"$'\r\n'
+check 'hexadecimal' is_converted 'in hexadecimal' "$hex"
+check 'hexadecimal, in lower case, from Windows' \
+  is_converted 'in hexadecimal' "${hex,,}"$'\r\n'
+check 'a JWK' is_converted 'as a JWK' "$jwk"
+check 'a JWK Set' is_converted 'as a JWK' "{\"keys\": [$jwk]}"
+echo text > "$keys/secret"
+check 'text from Windows' is_converted 'that is text' $'text\r\n'
+rm -r "$keys"
+
 # --- blocks of commands ------------------------------------------------
 
 # Every block is fenced, and the line before it says what tests/nightly/guide.sh
