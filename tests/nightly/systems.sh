@@ -2,8 +2,9 @@
 #
 # systems.sh - packaging for systems that cannot be started here, with their own
 # tools: the RPM package is built and rpmlint accepts it, the SELinux module is
-# compiled, and the AppArmor profile is parsed. Without root it is skipped and says
-# so; in CI that is a failure.
+# compiled, and the AppArmor profiles are parsed: ours, and that of cupsd, which
+# doc/administration.md describes. Without root it is skipped and says so; in CI
+# that is a failure.
 . "$(dirname "$0")/../it/lib.sh"
 . "$top/tests/helper/machine.sh"
 
@@ -54,4 +55,18 @@ module()
 check 'the SELinux module is compiled' module
 check 'the AppArmor profile is parsed' \
   /usr/sbin/apparmor_parser -QK "$files/usr.sbin.docextractd"
+
+# The one of cups-daemon, as Debian installs it.
+profile=/etc/apparmor.d/usr.sbin.cupsd
+is "Debian's profile of cupsd runs backends and filters of others freely" \
+  "$(sed -nE 's,^ *(/usr/lib/cups/(backend|filter)/\*+ .*),\1,p' $profile)" \
+  '/usr/lib/cups/backend/* Cx -> third_party,
+/usr/lib/cups/filter/** Cxr -> third_party,'
+guide=doc/administration.md
+grep '^/usr/lib/cups/.*third_party,$' "$top/$guide" > "$dir/lines"
+sed -e "/<local\/usr.sbin.cupsd>/r $dir/lines" \
+  -e '/<local\/usr.sbin.cupsd>/d' $profile > "$dir/profile"
+is "the lines of $guide are in it" \
+  "$(grep -cFf "$dir/lines" "$dir/profile")" 3
+check 'with them, it is parsed' /usr/sbin/apparmor_parser -QK "$dir/profile"
 finish
