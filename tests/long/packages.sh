@@ -107,7 +107,7 @@ is 'docextract-fhir is one for every architecture' \
 man1/docextract-fhir.1.gz'
 build_packages "$next" quick
 
-make_machine "/root/$fhir"
+make_machine "/root/$fhir" acl
 boot
 
 # --- from nothing to the first result ----------------------------------------
@@ -157,6 +157,27 @@ has 'filters, which are lp, read neither results' \
   "$(as_lp cat "$(inside "$first")")" 'ermission denied'
 has 'nor the spool' "$(as_lp ls /var/spool/docextract/jobs)" 'ermission denied'
 check 'but the configuration' as_lp test -r /etc/cups/docextract.conf
+
+# Others read them with an ACL, as doc/administration.md sets it.
+watched() # ACTION OF FIND...: for the files of the second chart
+{
+  on env -C / setpriv --reuid watcher --regid nogroup --clear-groups \
+    find /var/spool/docextract/results -name '*.json' -newer /tmp/mark "$@"
+}
+on adduser --quiet --system watcher 2> /dev/null
+on apt-get -qy install acl > "$dir/output" 2>&1 ||
+  give_up "acl is installed: $(cat "$dir/output")"
+on setfacl -m u:watcher:x /var/spool/docextract
+on setfacl -m u:watcher:rwX,d:u:watcher:r /var/spool/docextract/results
+check 'with an ACL, hello succeeds' on docextract hello
+on touch /tmp/mark
+on lp -d chart /usr/share/doc/docextract/examples/sample-chart.pdf > /dev/null
+until_true is_there 2
+on docextract wait chart-2
+is 'a user with an ACL reads result and manifest' \
+  "$(watched -exec grep -l source_id '{}' + | wc -l)" 2
+watched -delete
+is 'and removes them' "$(n_results) $(n_manifests)" '1 1'
 
 # --- a directory that the unit hides, and OnResult ------------------------------
 
