@@ -244,6 +244,10 @@ const char *cli_state_word(size_t n);
 void cli_print_job(const struct cli *cli, const struct dx_job *job,
                    const char *message);
 
+/* What a user can do about a job of which nothing more is sent. */
+#define CLI_USER_CORRECTS "correct the refused document, and print it again"
+#define CLI_USER_PRINTS "print it again, if it is still needed"
+
 /* ---- stop.c ---- */
 
 /* From now on, SIGINT and SIGTERM end the waits of the functions below, and

@@ -141,12 +141,16 @@ static void job_print_action_of_user(const struct dx_job *job)
   (void)snprintf(text, sizeof(text), "look at the values: docextract show %.8s",
                  job->key);
   if (dx_job_count(job, DX_ST_REFUSED) > 0)
-    job_print_text("To do", "correct the refused document, and print it again");
+    job_print_text("To do", CLI_USER_CORRECTS);
   else if (dx_job_is_final(job) && dx_job_outcome(job, NULL) == DX_OK)
     job_print_text("To do", text);
-  else if (dx_job_count(job, DX_ST_FAILED) > 0 || dx_job_is_undecided(job) ||
-           !dx_job_is_final(job))
+  else if (!dx_job_is_final(job) || dx_job_is_undecided(job))
     job_print_text("To do", "ask your administrator, if it takes too long");
+  else if (dx_job_count(job, DX_ST_FAILED) > 0)
+    job_print_text("To do", "what the message says; if that does not help, ask "
+                            "your administrator");
+  else
+    job_print_text("To do", CLI_USER_PRINTS);
 }
 
 void cli_print_job(const struct cli *cli, const struct dx_job *job,

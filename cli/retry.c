@@ -20,12 +20,18 @@ static enum dx_code retry_advise_user(const char *verb,
                                       struct dx_err *err)
 {
   bool is_retry = strcmp(verb, "retry") == 0;
+  enum dx_state state = dx_job_state(job);
   char name[CLI_CUPS_NAME_BYTES], sentence[DX_SENTENCE_BYTES];
 
   cli_cups_name(job, name);
   dx_job_sentence(job, sentence);
   if (is_retry ? dx_job_outcome(job, NULL) == DX_OK : dx_job_is_finished(job))
     printf("Job %s has already finished: %s\n", job->key, sentence);
+  else if (is_retry && state == DX_ST_REFUSED)
+    return dx_fail(err, DX_E_JOB, 0, CLI_USER_CORRECTS);
+  else if (is_retry && (state == DX_ST_CANCELED || state == DX_ST_EXPIRED))
+    return dx_fail(err, DX_E_JOB, 0, "the job is %s; " CLI_USER_PRINTS,
+                   dx_state_word(state));
   else if (job->print.backend != DX_BACKEND_NONE &&
            job->print.backend != DX_BACKEND_LEFT && !dx_job_is_undecided(job))
     return is_retry /* CUPS may still run it: its own commands must be used */

@@ -408,6 +408,13 @@ if if_root; then
   dx_as "$ann" cancel chart-12
   is 'cancel: how to cancel it' "$rc $out$err" \
     '65 docextract: this is print job chart-12; cancel it with: cancel chart-12'
+  dx_as "$ann" jobs chart-12
+  has 'jobs: what to do about a failed job' "$out" \
+    '^To do +what the message says; if that does not help, ask your administrator$'
+  of_cups ended refused '"E_DOCUMENT"'
+  dx_as "$ann" retry chart-12
+  has 'retry: a refused document would be refused again' "$rc $out$err" \
+    '^65 docextract: correct the refused document, and print it again$'
   of_cups ended stored null
   dx_as "$ann" retry chart-12
   has 'retry: also while it is unfinished' "$rc $out$err" \
@@ -446,6 +453,13 @@ docextract retry ${key:0:8}"
   has 'cancel: it has finished' "$rc $out$err" '^0 Job .* has already finished'
   is 'and nothing was changed by that' \
     "$(jq -r '.submissions[0].state' "$spool/jobs/$key/job.json")" stored
+  dx cancel "$key"
+  dx_as "$ann" retry "$key"
+  is 'retry: nothing is left of a canceled job' "$rc $out$err" \
+    '65 docextract: the job is canceled; print it again, if it is still needed'
+  dx_as "$ann" jobs "$key"
+  has 'jobs: what to do about a canceled job' "$out" \
+    '^To do +print it again, if it is still needed$'
 fi
 
 section 'a hostile client'
