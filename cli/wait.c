@@ -21,7 +21,8 @@
 #include "lib/spool/sentence.h"
 
 #define LOOK_MS 1000
-#define ASK_MS 5000 /* for cupsd to respond */
+#define LOOKS_UNTIL_TOLD 4 /* a print job is usually in CUPS for a second */
+#define ASK_MS 5000        /* for cupsd to respond */
 
 struct wait {
   struct cli *cli;
@@ -167,9 +168,14 @@ static enum dx_code wait_for_cups(struct wait *w, struct dx_err *err)
 {
   enum dx_code code = wait_try(w, w->text, err);
   bool is_in_cups = true;
+  int looks = 0;
 
   while (code == DX_E_JOB && is_in_cups) {
     is_in_cups = wait_is_in_cups(w->text);
+    if (is_in_cups && ++looks == LOOKS_UNTIL_TOLD && !w->cli->quiet &&
+        isatty(STDERR_FILENO) == 1)
+      fprintf(stderr, "%s waits in CUPS; to see its queue: lpstat -p -o\n",
+              w->text);
     if (is_in_cups && cli_stop_await(-1, LOOK_MS))
       return dx_fail(err, DX_E_STOPPED, 0, "stopped; CUPS continues %s",
                      w->text);

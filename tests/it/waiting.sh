@@ -42,6 +42,12 @@ cupsdisable chart
 first=$(chart)
 dx wait "chart-$first" > "$dir/waited" 2>&1 &
 waits=$!
+script -qfec "$docextract -c $config wait chart-$first" /dev/null \
+  > "$dir/terminal" &
+terminal=$!
+check "$t: who waits on a terminal is told where the print job is" \
+  until_true grep -q "^chart-$first waits in CUPS; to see its queue: lpstat -p -o" \
+  "$dir/terminal"
 is "$t: its print job is counted" "$(waiting)" 1
 has "$t: and listed" "$(said)" \
   "^1 print job in queue 'chart' is not in the spool yet, the oldest for [0-9]+ s; the queue is stopped; to start it: cupsenable chart$"
@@ -70,6 +76,8 @@ job_ends "$t: it is started" "$first" completed
 wait "$waits"
 is "$t: who waited for the print job learns its outcome" \
   "$? $(cat "$dir/waited")" '0 '
+wait "$terminal"
+is "$t: and on the terminal, too" $? 0
 job_ends "$t: and the other one goes on" "$second" completed
 is "$t: none waits any more" "$(waiting)" 0
 
