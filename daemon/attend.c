@@ -183,8 +183,9 @@ static void supersede(struct managed *managed)
 static void link_to(struct client *client, struct managed *managed)
 {
   struct dx_print *print = &managed->job->print;
+  /* Since when is known after the next poll. */
   const struct dx_note waiting = {
-      .kind = DX_NOTE_WAITING, .since_ms = dx_monotonic_ms(), .text = ""};
+      .kind = DX_NOTE_WAITING, .since_ms = 0, .text = ""};
 
   supersede(managed);
   client->managed = managed;

@@ -904,6 +904,22 @@ static void backend_that_attends_is_told_of_the_problem(void **state)
   }
 }
 
+/* A backend that is started again does not know since when: no time is shown
+ * until the next poll tells. */
+static void backend_that_attends_is_not_told_that_the_wait_begins(void **state)
+{
+  struct managed *managed = take(KEY, true);
+  struct client *client = dial();
+  char line[100];
+
+  (void)state;
+  set_states(managed, DX_ST_PROCESSING, DX_ST_PROCESSING);
+  (void)snprintf(line, sizeof(line), "attend %s %s", managed->job->print.key,
+                 managed->job->print.run);
+  say(client, line);
+  check_heard(client, "note waiting OK 0 0 0 -1 ");
+}
+
 static void backend_leaves_only_a_job_without_a_problem(void **state)
 {
   struct managed *managed = take(KEY, true);
@@ -1500,6 +1516,7 @@ int main(void)
       MANAGED(attended_copy_frees_the_queue_or_is_decided),
       MANAGED(attended_job_is_tried_again_at_once),
       MANAGED(backend_that_attends_is_told_of_the_problem),
+      MANAGED(backend_that_attends_is_not_told_that_the_wait_begins),
       MANAGED(backend_leaves_only_a_job_without_a_problem),
       MANAGED(print_job_is_held_while_the_rest_goes_on),
       MANAGED(backend_of_a_held_print_job_is_told_again),
