@@ -163,7 +163,8 @@ static const drawn_roles drawn_streams = ONE(CONTENT) | ONE(DRAWN) |
 static const drawn_roles drawn_no_dictionaries =
     ONE(CONTENT) | ONE(DRAWN) | ONE(SEGMENTS) | ONE(PLAIN) | ONE(XOBJECT);
 
-/* If a reference to one of these leads to nothing, the page is incomplete. */
+/* If a reference to one of these leads to nothing, the page is incomplete. Not
+ * the color space of a group: it is optional, and has no color of its own. */
 static const drawn_roles drawn_needed =
     ONE(CONTENT) | ONE(RESOURCES) | ONE(XOBJECT) | ONE(DRAWN) | ONE(PATTERN) |
     ONE(SHADING) | ONE(COLOR) | ONE(GSTATE) | ONE(MASK) | ONE(FONT) |
@@ -279,7 +280,8 @@ static uint64_t drawn_entry(void *work, const struct qpdf_entry *entry)
 
   if (entry->key != NULL)
     allowed = drawn_roles_at(allowed, entry->in_stream, entry->key);
-  if (entry->is_lost && (allowed & (drawn_needed | drawn_needed << 1)) != 0)
+  if (entry->is_lost && entry->roles != ONE(GROUP) &&
+      (allowed & (drawn_needed | drawn_needed << 1)) != 0)
     drawn_fail(d, DX_REASON_DAMAGED, "a part of it is missing");
   if (!entry->is_lost)
     roles = drawn_roles_of(allowed, entry);

@@ -578,6 +578,24 @@ the words of a font|/Font<</X<</Type/Font/Subtype/Type1/BaseFont/Helvetica/ToUni
 a glyph|/Font<</X<</Type/Font/Subtype/Type3/FontBBox[0 0 1 1]/FontMatrix[1 0 0 1 0 0]/CharProcs<</a 99 0 R>>/Encoding<</Differences[97/a]>>/FirstChar 97/LastChar 97/Widths[1]>>>>|
 END
 
+# The color space of a group is optional: without it, the group has that of what
+# it is painted on.
+group='/Group<</S/Transparency/CS 99 0 R>>'
+while IFS='|' read -r what keys color; do
+  {
+    object 7 '' <<< '20 20 40 40 re f /X Do'
+    object 8 "$keys" <<< "$color 30 30 40 40 re f"
+  } | second "/Contents 7 0 R/Resources<</XObject<</X 8 0 R>>>>$group"
+  case $color in
+  '') arrives "$what is a reference to nothing" "$dir/d.pdf" ;;
+  *) damaged "$what is a reference to nothing" 'a part of it is missing' ;;
+  esac
+done << END
+the color space of a page's group|$shape|
+the color space of a form's group|$shape$group|
+the color space that a form uses|$shape/Resources<</ColorSpace<</C 99 0 R>>>>|/C cs
+END
+
 printf '\x78\xda' > "$dir/header"
 object 8 "$shape/Filter/FlateDecode" "$dir/header" |
   draws '/XObject<</X 8 0 R>>'
