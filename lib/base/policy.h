@@ -40,7 +40,7 @@ enum dx_phase { DX_PHASE_SOURCE, DX_PHASE_EXTRACT, DX_PHASE_COUNT };
 #ifndef DX_PARSE_CPU_S    /* tests build with a short one */
 #define DX_PARSE_CPU_S 25 /* of each filter, plus 1 s */
 #endif
-#define DX_PARSE_CPU_BYTES 1048576           /* per this many of the document */
+#define DX_PARSE_CPU_BYTES 262144            /* per this many of the document */
 #define DX_PARSE_FILE_BYTES 1073741824LL     /* that it writes, plus */
 #define DX_PARSE_FILE_FACTOR 16              /* this many times its size */
 #define DX_PROGRAM_MEMORY_BYTES 2147483648LL /* of a program that converts */

@@ -22,6 +22,7 @@
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "filter/document.h"
@@ -695,6 +696,33 @@ static void processor_time_is_limited(void **state)
   assert_reason(take_all_time, LIMIT_MS, DX_REASON_TOO_COMPLEX);
 }
 
+static enum dx_reason take_some_time(const struct pdf_task *task,
+                                     struct pdf_done *ret_done)
+{
+  clock_t until = clock() + 3 * CLOCKS_PER_SEC / 2;
+
+  (void)task;
+  while (clock() < until)
+    continue;
+  (void)fputs(PDF_BEGIN, stdout);
+  ret_done->pages = 1;
+  return DX_REASON_NONE;
+}
+
+/* Nearly empty pages of a scanner have 1/1000 of the size of their pixels. */
+static void large_document_has_more_processor_time(void **state)
+{
+  struct pdf_task task = {
+      .type = DX_MIME_PDF, .in_fd = new_file(), .out_fd = new_file()};
+  struct pdf_done done;
+
+  (void)state;
+  assert_reason(take_some_time, LIMIT_MS, DX_REASON_TOO_COMPLEX);
+  assert_int_equal(ftruncate(task.in_fd, 512 << 10), 0);
+  assert_int_equal(run_isolated(take_some_time, &task, LIMIT_MS, &done),
+                   DX_REASON_NONE);
+}
+
 /* Takes no processor time: on a busy machine that limit could come first. */
 static enum dx_reason wait_forever(const struct pdf_task *task,
                                    struct pdf_done *ret_done)
@@ -969,6 +997,7 @@ int main(void)
       cmocka_unit_test(lack_of_memory_is_a_local_error),
 #endif
       cmocka_unit_test(processor_time_is_limited),
+      cmocka_unit_test(large_document_has_more_processor_time),
       cmocka_unit_test(time_is_limited),
       cmocka_unit_test(child_that_blocks_signals_is_killed),
       cmocka_unit_test(output_is_limited),
