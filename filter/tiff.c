@@ -386,6 +386,22 @@ static bool tiff_is_misread(const struct tiff_work *w)
          tiff_tag(w->tiff, TIFFTAG_PLANARCONFIG) != PLANARCONFIG_CONTIG;
 }
 
+/* libtiff says that it cannot convert some pixels only when it would begin,
+ * such as CMYK with 16 bits. It can then not convert them even if they are
+ * whole. */
+static bool tiff_has_known_pixels(struct tiff_work *w)
+{
+  TIFFRGBAImage image;
+  char text[1024];
+
+  if (TIFFRGBAImageOK(w->tiff, text) != 1)
+    return false;
+  if (!TIFFRGBAImageBegin(&image, w->tiff, 1, text))
+    return !tiff_begins(text, "Sorry");
+  TIFFRGBAImageEnd(&image);
+  return true;
+}
+
 /* libtiff multiplies colors by their opacity, but not gray. */
 static bool tiff_is_premultiplied(const TIFFRGBAImage *image)
 {
@@ -487,13 +503,12 @@ static enum dx_reason tiff_convert_page(struct tiff_work *w)
 {
   struct image_pdf_page *page = &w->pdf->page;
   enum dx_reason reason;
-  char text[1024];
   bool plain;
 
   tiff_read_tags(w);
   plain = tiff_has_plain_rows(w);
   if (!tiff_is_allowed(w->compression) ||
-      (!plain && (tiff_is_misread(w) || TIFFRGBAImageOK(w->tiff, text) != 1)))
+      (!plain && (tiff_is_misread(w) || !tiff_has_known_pixels(w))))
     return DX_REASON_TYPE;
   page->components = plain ? w->samples : 3;
   page->bits = plain ? page->bits : 8;

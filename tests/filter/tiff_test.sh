@@ -493,6 +493,9 @@ too-complex a_page_with_more_columns_than_any_scan 900000000 2 1 1 0 1 $dir/nois
 too-complex a_page_that_needs_too_much_memory 100000 100000 8 4 5 8 $dir/noise
 type pixels_that_are_not_known 10 10 32 1 1 1 $dir/noise
 too-complex a_page_that_unpacks_to_too_much 1000000 1000000 1 1 0 4 $dir/white
+type inks_with_16_bits 10 10 16 4 5 1 $dir/noise
+type colors_with_4_bits 10 10 4 3 2 1 $dir/noise
+damaged inks_that_end_early 100 100 8 4 5 1 $dir/rows
 type an_unknown_compression 100 100 8 1 1 4711 $dir/noise
 damaged less_than_it_claims 10000 10000 1 1 0 1 $dir/noise
 damaged a_fax_that_lacks_rows 1000 1000 1 1 0 4 $dir/rows
