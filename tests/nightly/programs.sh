@@ -2,9 +2,9 @@
 #
 # programs.sh - common sources of print jobs: text and PostScript files, a
 # spreadsheet and a mail merge of LibreOffice, a web page in Chromium, a GTK
-# program. For each, the service receives all pages and patients. A letter of
-# LibreOffice is in office.sh, the characters of text files are in text.sh, and
-# types and options are in types.sh and pages.sh.
+# program, a Java program. For each, the service receives all pages and patients.
+# A letter of LibreOffice is in office.sh, the characters of text files are in
+# text.sh, and types and options are in types.sh and pages.sh.
 #
 # A program that is not installed is skipped with a message; in CI it is a
 # failure.
@@ -41,7 +41,10 @@ job_comes() # TEXT
 
 words() { pdftotext "$1" - | tr -s '\f\n ' ' '; }
 
-start_all
+# Java prints over TCP only.
+start_sim
+start_cupsd_on_a_port
+add_queue chart
 write_config "SeparatorPage $top/doc/separator-sample.pdf"
 
 # --- a text file -----------------------------------------------------------
@@ -197,3 +200,49 @@ gtk_program()
 ! is_there 'a GTK program' \
   'python3-gi python3-gi-cairo gir1.2-gtk-3.0 xvfb' \
   can_import gi,cairo || ! is_there Xvfb xvfb command -v Xvfb || gtk_program
+
+# --- a Java program ----------------------------------------------------------
+
+java_program()
+{
+  cat > "$dir/Chart.java" << 'END'
+import java.awt.Graphics;
+import java.awt.print.PageFormat;
+import java.awt.print.PrinterJob;
+import javax.print.PrintService;
+import javax.print.PrintServiceLookup;
+
+class Chart {
+  static int draw(Graphics g, PageFormat format, int page) {
+    String[][] pages = {{"Patient: José Müller", "MRN: 4711"}, {"second page"}};
+    if (page == pages.length)
+      return java.awt.print.Printable.NO_SUCH_PAGE;
+    for (int i = 0; i < pages[page].length; i++)
+      g.drawString(pages[page][i], 100, 100 + 20 * i);
+    return java.awt.print.Printable.PAGE_EXISTS;
+  }
+
+  public static void main(String[] args) throws Exception {
+    PrinterJob job = PrinterJob.getPrinterJob();
+    for (PrintService s : PrintServiceLookup.lookupPrintServices(null, null))
+      if (s.getName().equals(args[0]))
+        job.setPrintService(s);
+    job.setJobName("Befund 7");
+    job.setPrintable(Chart::draw);
+    job.print();
+  }
+}
+END
+  clear_results
+  CUPS_SERVER=localhost:$port limited 120 "$dir/java.out" java \
+    -Djava.awt.headless=true -Dfile.encoding=UTF-8 "$dir/Chart.java" chart
+  is 'a Java program: it can print' "$?" 0
+  job_comes 'a Java program'
+  has 'a Java program: one PDF of two pages' "$(went)" '^1 1 .*\.pdf 2$'
+  is 'a Java program: its words' "$(sent)" \
+    'Patient: José Müller MRN: 4711|second page'
+  is 'a Java program: the patient' "$(patients)" 'Müller José 4711'
+}
+
+! is_there 'a Java program' 'default-jdk-headless cups-bsd' \
+  test -x "$(command -v javac)" -a -x "$(command -v lpr)" || java_program
