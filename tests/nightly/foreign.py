@@ -472,7 +472,8 @@ def judge(build: Build, path: str, encoding: str, given: str,
     head: Any  # the match, then what it says
     head = re.match(rb'DOCEXTRACT-BUNDLE 1 (\{.*\})\n', data)
     failed = [n.decode() for n in
-              re.findall(rb'INFO: (\S+) \(PID \d+\) (?:stopped|crashed)', err)]
+              re.findall(rb'ERROR: (\S+) \(PID \d+\) (?:stopped|crashed)',
+                         err)]
     if status is None:
         verdict.update(result='refused', cause='too slow for this test')
     elif status < 0:
