@@ -587,103 +587,103 @@ static void only_the_storage_reports_expired_urls(void **state)
   }
 }
 
-/* What an administrator is told, and which response it gets. */
+/* What an administrator is told when s.example:8443 responds to an upload. */
+static const struct {
+  int status;
+  const char *body;
+  enum dx_code code;
+  const char *text;
+} storage_errors[] = {
+    {403, "<?xml version=\"1.0\"?>\n<Error><Code>SignatureDoesNotMatch</Code>",
+     DX_E_GONE,
+     "the storage rejected the upload: the signature of the upload URL is "
+     "wrong (s.example:8443: 403 SignatureDoesNotMatch)"},
+    {403, "<Code>AccessDenied</Code><Message>Request has expired</Message>",
+     DX_E_EXPIRED,
+     "the upload URL has expired (s.example:8443: 403 AccessDenied)"},
+    {403, "<Code>AccessDenied</Code><Message>Access Denied</Message>",
+     DX_E_GONE,
+     "the storage rejected the upload: it denies access (s.example:8443: 403 "
+     "AccessDenied)"},
+    {400, "<Code>ExpiredToken</Code><Message>Invalid argument.</Message>",
+     DX_E_EXPIRED,
+     "the upload URL has expired (s.example:8443: 400 ExpiredToken)"},
+    {403, "<Code>RequestTimeTooSkewed</Code>", DX_E_GONE,
+     "the storage rejected the upload: the clocks of the service and of the "
+     "storage differ (s.example:8443: 403 RequestTimeTooSkewed)"},
+    {503, "<Code>SlowDown</Code>", DX_E_SERVER,
+     "the storage failed: it requests fewer uploads (s.example:8443: 503 "
+     "SlowDown)"},
+    {403, "<Code>InvalidAccessKeyId</Code>", DX_E_GONE,
+     "the storage rejected the upload: it does not know the key of the "
+     "upload URL (s.example:8443: 403 InvalidAccessKeyId)"},
+    {404, "<Code>NoSuchBucket</Code>", DX_E_GONE,
+     "the storage rejected the upload: it does not have the bucket of the "
+     "upload URL (s.example:8443: 404 NoSuchBucket)"},
+    {400, "<Code>EntityTooLarge</Code>", DX_E_TOO_BIG,
+     "the storage rejected the upload: the document is too large "
+     "(s.example:8443: 400 EntityTooLarge)"},
+    {413, "", DX_E_TOO_BIG,
+     "the storage rejected the upload: the document is too large "
+     "(s.example:8443: 413)"},
+    {400, "<Code>AuthorizationQueryParametersError</Code>", DX_E_SERVER,
+     "the storage rejected the upload: the upload URL is not valid "
+     "(s.example:8443: 400 AuthorizationQueryParametersError)"},
+    {403,
+     "<Code>AuthenticationFailed</Code><AuthenticationErrorDetail>"
+     "Signature not valid in the specified time frame: Start",
+     DX_E_EXPIRED,
+     "the upload URL has expired (s.example:8443: 403 AuthenticationFailed)"},
+    {403, "<Code>AuthenticationFailed</Code>", DX_E_GONE,
+     "the storage rejected the upload (s.example:8443: 403 "
+     "AuthenticationFailed)"},
+    {401, "<html><h1>Unauthorized</h1><p>401 Unauthorized: Temp URL invalid",
+     DX_E_GONE, "the storage rejected the upload (s.example:8443: 401)"},
+    {403, "{\"error\":\"this URL has expired\"}", DX_E_EXPIRED,
+     "the upload URL has expired (s.example:8443: 403)"},
+    {403, "<!DOCTYPE HTML><p>Your session has expired", DX_E_GONE,
+     "the storage rejected the upload (s.example:8443: 403)"},
+    {403, "<Code>SignatureDoesNotMatch</Code><StringToSign>expired", DX_E_GONE,
+     "the storage rejected the upload: the signature of the upload URL is "
+     "wrong (s.example:8443: 403 SignatureDoesNotMatch)"},
+    {500, "<Code>InternalError</Code>", DX_E_SERVER,
+     "the storage failed (s.example:8443: 500 InternalError)"},
+    {307, "<Code>TemporaryRedirect</Code>", DX_E_SERVER,
+     "the storage redirects the upload, which is not followed "
+     "(s.example:8443: 307 TemporaryRedirect)"},
+    {200, "<Error><Code>InternalError</Code></Error>", DX_E_UNCLEAR,
+     "the storage did not confirm the upload (s.example:8443: 200 "
+     "InternalError)"},
+    {200, "", DX_OK, ""},
+    {202, "", DX_E_UNCLEAR,
+     "the storage did not confirm the upload (s.example:8443: 202)"},
+    /* not a code */
+    {403, "<Code>Ann Ahrens</Code>", DX_E_GONE,
+     "the storage rejected the upload (s.example:8443: 403)"},
+    {403, "<Code></Code>", DX_E_GONE,
+     "the storage rejected the upload (s.example:8443: 403)"},
+    {403, "<Code>AccessDenied", DX_E_GONE,
+     "the storage rejected the upload (s.example:8443: 403)"},
+    {403,
+     "<Code>a123456789012345678901234567890123456789012345678901234567890123"
+     "4</Code>",
+     DX_E_GONE, "the storage rejected the upload (s.example:8443: 403)"},
+};
+
 static void error_of_the_storage_is_named(void **state)
 {
-  static const struct {
-    int status;
-    const char *body;
-    enum dx_code code;
-    const char *text;
-  } rows[] = {
-      {403,
-       "<?xml version=\"1.0\"?>\n<Error><Code>SignatureDoesNotMatch</Code>",
-       DX_E_GONE,
-       "the storage rejected the upload: the signature of the upload URL is "
-       "wrong (s.example:8443: 403 SignatureDoesNotMatch)"},
-      {403, "<Code>AccessDenied</Code><Message>Request has expired</Message>",
-       DX_E_EXPIRED,
-       "the upload URL has expired (s.example:8443: 403 AccessDenied)"},
-      {403, "<Code>AccessDenied</Code><Message>Access Denied</Message>",
-       DX_E_GONE,
-       "the storage rejected the upload: it denies access (s.example:8443: 403 "
-       "AccessDenied)"},
-      {400, "<Code>ExpiredToken</Code><Message>Invalid argument.</Message>",
-       DX_E_EXPIRED,
-       "the upload URL has expired (s.example:8443: 400 ExpiredToken)"},
-      {403, "<Code>RequestTimeTooSkewed</Code>", DX_E_GONE,
-       "the storage rejected the upload: the clocks of the service and of the "
-       "storage differ (s.example:8443: 403 RequestTimeTooSkewed)"},
-      {503, "<Code>SlowDown</Code>", DX_E_SERVER,
-       "the storage failed: it requests fewer uploads (s.example:8443: 503 "
-       "SlowDown)"},
-      {403, "<Code>InvalidAccessKeyId</Code>", DX_E_GONE,
-       "the storage rejected the upload: it does not know the key of the "
-       "upload URL (s.example:8443: 403 InvalidAccessKeyId)"},
-      {404, "<Code>NoSuchBucket</Code>", DX_E_GONE,
-       "the storage rejected the upload: it does not have the bucket of the "
-       "upload URL (s.example:8443: 404 NoSuchBucket)"},
-      {400, "<Code>EntityTooLarge</Code>", DX_E_TOO_BIG,
-       "the storage rejected the upload: the document is too large "
-       "(s.example:8443: 400 EntityTooLarge)"},
-      {413, "", DX_E_TOO_BIG,
-       "the storage rejected the upload: the document is too large "
-       "(s.example:8443: 413)"},
-      {400, "<Code>AuthorizationQueryParametersError</Code>", DX_E_SERVER,
-       "the storage rejected the upload: the upload URL is not valid "
-       "(s.example:8443: 400 AuthorizationQueryParametersError)"},
-      {403,
-       "<Code>AuthenticationFailed</Code><AuthenticationErrorDetail>"
-       "Signature not valid in the specified time frame: Start",
-       DX_E_EXPIRED,
-       "the upload URL has expired (s.example:8443: 403 AuthenticationFailed)"},
-      {403, "<Code>AuthenticationFailed</Code>", DX_E_GONE,
-       "the storage rejected the upload (s.example:8443: 403 "
-       "AuthenticationFailed)"},
-      {401, "<html><h1>Unauthorized</h1><p>401 Unauthorized: Temp URL invalid",
-       DX_E_GONE, "the storage rejected the upload (s.example:8443: 401)"},
-      {403, "{\"error\":\"this URL has expired\"}", DX_E_EXPIRED,
-       "the upload URL has expired (s.example:8443: 403)"},
-      {403, "<!DOCTYPE HTML><p>Your session has expired", DX_E_GONE,
-       "the storage rejected the upload (s.example:8443: 403)"},
-      {403, "<Code>SignatureDoesNotMatch</Code><StringToSign>expired",
-       DX_E_GONE,
-       "the storage rejected the upload: the signature of the upload URL is "
-       "wrong (s.example:8443: 403 SignatureDoesNotMatch)"},
-      {500, "<Code>InternalError</Code>", DX_E_SERVER,
-       "the storage failed (s.example:8443: 500 InternalError)"},
-      {307, "<Code>TemporaryRedirect</Code>", DX_E_SERVER,
-       "the storage redirects the upload, which is not followed "
-       "(s.example:8443: 307 TemporaryRedirect)"},
-      {200, "<Error><Code>InternalError</Code></Error>", DX_E_UNCLEAR,
-       "the storage did not confirm the upload (s.example:8443: 200 "
-       "InternalError)"},
-      {200, "", DX_OK, ""},
-      {202, "", DX_E_UNCLEAR,
-       "the storage did not confirm the upload (s.example:8443: 202)"},
-      /* not a code */
-      {403, "<Code>Ann Ahrens</Code>", DX_E_GONE,
-       "the storage rejected the upload (s.example:8443: 403)"},
-      {403, "<Code></Code>", DX_E_GONE,
-       "the storage rejected the upload (s.example:8443: 403)"},
-      {403, "<Code>AccessDenied", DX_E_GONE,
-       "the storage rejected the upload (s.example:8443: 403)"},
-      {403,
-       "<Code>a123456789012345678901234567890123456789012345678901234567890123"
-       "4</Code>",
-       DX_E_GONE, "the storage rejected the upload (s.example:8443: 403)"},
-  };
+  struct dx_http_response response;
+  struct dx_err err;
   size_t i;
 
   (void)state;
-  for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-    struct dx_http_response response =
-        response_of(rows[i].status, rows[i].body);
-    struct dx_err err = {DX_OK, 0, ""};
-
+  for (i = 0; i < sizeof(storage_errors) / sizeof(storage_errors[0]); i++) {
+    response = response_of(storage_errors[i].status, storage_errors[i].body);
     (void)strcpy(response.host, "s.example:8443");
-    assert_int_equal(dx_judge(DX_CALL_PUT, &response, &err), rows[i].code);
-    assert_string_equal(err.text, rows[i].text);
+    err = (struct dx_err){DX_OK, 0, ""};
+    assert_int_equal(dx_judge(DX_CALL_PUT, &response, &err),
+                     storage_errors[i].code);
+    assert_string_equal(err.text, storage_errors[i].text);
   }
 }
 
