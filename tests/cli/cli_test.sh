@@ -6,6 +6,7 @@
 # Prints a line per case and a last line with the counts.
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/frame.sh"
+. "$top/tests/helper/certificates.sh"
 
 # --- what several sections need ----------------------------------------------
 
@@ -15,11 +16,7 @@ printf 'Patient: M\x81ller\n' > "$dir/cp850.txt"
 
 make_certificate() # of the simulator
 {
-  [ ! -e "$dir/tls.pem" ] || return 0
-  openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=localhost \
-    -addext 'subjectAltName=IP:127.0.0.1' -keyout "$dir/tls.key" \
-    -out "$dir/tls.pem" 2> "$dir/openssl.err"
-  chmod 644 "$dir/tls.pem"
+  [ -e "$dir/tls.pem" ] || authority tls IP:127.0.0.1
 }
 
 section 'the command line'
@@ -518,16 +515,12 @@ has 'hello, an unknown certificate authority: the connection is named' "$out" \
 configure "CAFile $dir/tls.pem"
 dx hello
 has 'hello: CAFile makes it trusted' "$rc $out" 'certificate +trusted'
-openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=other \
-  -addext 'subjectAltName=IP:127.0.0.2' -keyout "$dir/other.key" \
-  -out "$dir/other.pem" 2> "$dir/openssl.err"
-chmod 644 "$dir/other.pem"
+authority other IP:127.0.0.2
 start_sim --tls-cert "$dir/other.pem" --tls-key "$dir/other.key"
 configure "CAFile $dir/other.pem"
 fails 'a certificate for another name' certificate 78 'name in BaseURL'
-openssl req -newkey rsa:2048 -nodes -subj /CN=localhost \
-  -addext 'subjectAltName=IP:127.0.0.1' -keyout "$dir/old.key" \
-  -out "$dir/old.csr" 2> "$dir/openssl.err"
+new_key "$dir/old.key" -subj /CN=localhost \
+  -addext 'subjectAltName=IP:127.0.0.1' -out "$dir/old.csr"
 openssl x509 -req -in "$dir/old.csr" -key "$dir/old.key" -days 0 \
   -copy_extensions copy -out "$dir/old.pem" 2>> "$dir/openssl.err"
 chmod 644 "$dir/old.pem"

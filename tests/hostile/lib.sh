@@ -20,29 +20,21 @@ results_of_sources()
   find "$results" -name '*.json' ! -name '*.job.json' | wc -l
 }
 
-certificate() # NAME SUBJECT-ALT-NAME OPTION...: signed by our authority
-{
-  local name=$1 san=$2
-  shift 2
-  openssl req -newkey rsa:2048 -nodes -subj /CN=service \
-    -keyout "$dir/$name.key" -out "$dir/$name.csr" 2> "$dir/openssl.err"
-  openssl x509 -req -in "$dir/$name.csr" -CA "$dir/ca.pem" \
-    -CAkey "$dir/ca.key" -CAcreateserial "$@" \
-    -extfile <(echo "subjectAltName=$san") -out "$dir/$name.pem" \
-    2> "$dir/openssl.err"
-}
+. "${BASH_SOURCE[0]%/*}/../helper/certificates.sh"
 
 certificates() # ca.pem, and what it has signed: good, expired, wrong
 {
   local names=IP:127.0.0.1,DNS:api.localhost,DNS:storage.localhost
-  openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=ours \
-    -keyout "$dir/ca.key" -out "$dir/ca.pem" 2> "$dir/openssl.err"
-  chmod 644 "$dir/ca.pem"
-  certificate good "$names" -days 2
-  certificate expired "$names" -days -1 || # refused by OpenSSL 3.4 and newer
-    certificate expired "$names" -not_before 20200101000000Z \
+  authority ca
+  certificate ca good "$names"
+  expired_certificate "$names"
+  certificate ca wrong DNS:another.example
+}
+expired_certificate() # NAMES
+{
+  certificate ca expired "$1" -days -1 || # refused by OpenSSL 3.4 and newer
+    certificate ca expired "$1" -not_before 20200101000000Z \
       -not_after 20200102000000Z
-  certificate wrong DNS:another.example -days 2
 }
 
 start_tls() { start_sim --tls-cert "$1.pem" --tls-key "$1.key"; } # NAME

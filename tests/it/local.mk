@@ -36,15 +36,14 @@ tests_it_ppdtext_LDADD = $(CUPS_LIBS)
 
 EXTRA_DIST += tests/it/accepted.sh tests/it/admin.sh tests/it/again.sh \
 	tests/it/attributes.sh tests/it/auto.sh tests/it/browser.sh \
-	tests/it/certificates.sh tests/it/client.sh \
-	tests/it/consumers.sh tests/it/discovery.sh tests/it/gate.sh \
+	tests/it/client.sh tests/it/consumers.sh tests/it/discovery.sh tests/it/gate.sh \
 	tests/it/interrupted.sh tests/it/killed.sh tests/it/language.sh \
 	tests/it/languages.sh tests/it/lib.sh tests/it/log.sh \
 	tests/it/many.sh tests/it/metrics.sh tests/it/mixed.sh tests/it/mkpdf \
 	tests/it/mkpictures tests/it/notify.sh tests/it/on_result.sh \
 	tests/it/orphans.sh tests/it/outage.sh tests/it/owner.sh \
 	tests/it/pages.sh tests/it/patience.sh tests/it/prefilter.sh \
-	tests/it/private.sh tests/it/repair.sh tests/it/report.sh \
+	tests/it/private.sh tests/it/relay.sh tests/it/repair.sh tests/it/report.sh \
 	tests/it/reruns.sh tests/it/restored.sh tests/it/rows.sh \
 	tests/it/sandbox.sh tests/it/session.sh tests/it/shared.sh \
 	tests/it/sigterm.sh tests/it/silence.sh tests/it/stage.sh \

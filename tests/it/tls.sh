@@ -3,7 +3,8 @@
 # tls.sh - a service whose certificate comes from a private authority: trusted
 # if configured, otherwise never contacted.
 . "$(dirname "$0")/lib.sh"
-. "$it/certificates.sh"
+. "$top/tests/helper/certificates.sh"
+. "$it/relay.sh"
 
 waits() # TEXT PATTERN: the print job waits, no server is contacted
 {
@@ -22,7 +23,7 @@ waits() # TEXT PATTERN: the print job waits, no server is contacted
 }
 authority ours
 authority theirs
-certificate ours "$dir/server" IP:127.0.0.1
+certificate ours server IP:127.0.0.1
 start_sim --tls-cert "$dir/server.pem" --tls-key "$dir/server.key"
 : > "$SIM_LOG"
 write_config "CAFile $dir/ours.pem"
@@ -55,7 +56,7 @@ print -d chart "$dir/a.pdf"
 job_ends 'fixed: a print goes through' "$job" completed
 
 # The storage has a certificate of another authority.
-certificate theirs "$dir/storage" IP:127.0.0.1
+certificate theirs storage IP:127.0.0.1
 cat "$dir/storage.pem" "$dir/storage.key" > "$dir/storage.both"
 stop_daemon
 stop_sim

@@ -5,7 +5,8 @@
 # it is written, and then the chart is extracted. The other scripts here test
 # what happens in each trouble; this one only whether the messages lead out of it.
 . "$(dirname "$0")/lib.sh"
-. "$it/certificates.sh"
+. "$top/tests/helper/certificates.sh"
+. "$it/relay.sh"
 
 # --- what is read, and done ---------------------------------------------------
 
@@ -72,7 +73,7 @@ convert() # NAME FILE PATTERN: with the command in what hello says
 
 authority ours
 authority theirs
-certificate ours "$dir/server" IP:127.0.0.1
+certificate ours server IP:127.0.0.1
 
 # A proxy that requires a password.
 relay 'my ($request, $byte) = ("");

@@ -16,6 +16,7 @@ auth='Authorization: Bearer any'
 json='Content-Type: application/json'
 pdf_type='Content-Type: application/pdf'
 
+. "$top/tests/helper/certificates.sh"
 . "$top/tests/helper/wait.sh"
 
 # --- helpers ----------------------------------------------------------------
@@ -876,31 +877,27 @@ test_invalid_scripts()
 
 test_tls()
 {
-  openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=localhost \
-    -addext subjectAltName=IP:127.0.0.1 -keyout "$dir/tls.key" \
-    -out "$dir/tls.crt" 2> /dev/null
-  start --tls-cert "$dir/tls.crt" --tls-key "$dir/tls.key"
+  authority tls IP:127.0.0.1
+  start --tls-cert "$dir/tls.pem" --tls-key "$dir/tls.key"
   contains 'URLs are https' "$api $storage" \
     "https://127.0.0.1:${api##*:} https://127.0.0.1:"
   is 'hello over TLS, certificate verified' \
-    "$(curl -s -o /dev/null -w '%{http_code}' --cacert "$dir/tls.crt" \
+    "$(curl -s -o /dev/null -w '%{http_code}' --cacert "$dir/tls.pem" \
       -X POST -H "$auth" "$api/auth/hello")" 200
   create application/pdf
   put "$url" "$dir/chart.pdf"
   first_case
   is 'a result over TLS' "$status ${url%%:*}" '200 https'
   stop
-  openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=storage \
-    -addext subjectAltName=IP:127.0.0.1 -keyout "$dir/storage.key" \
-    -out "$dir/storage.crt" 2> /dev/null
-  cat "$dir/storage.crt" "$dir/storage.key" > "$dir/storage.pem"
-  start --tls-cert "$dir/tls.crt" --tls-key "$dir/tls.key" \
-    --storage-tls "$dir/storage.pem"
+  authority storage IP:127.0.0.1
+  cat "$dir/storage.pem" "$dir/storage.key" > "$dir/both.pem"
+  start --tls-cert "$dir/tls.pem" --tls-key "$dir/tls.key" \
+    --storage-tls "$dir/both.pem"
   is 'the service keeps its certificate' \
-    "$(curl -s -o /dev/null -w '%{http_code}' --cacert "$dir/tls.crt" \
+    "$(curl -s -o /dev/null -w '%{http_code}' --cacert "$dir/tls.pem" \
       -X POST -H "$auth" "$api/auth/hello")" 200
   is 'the storage has its own' \
-    "$(curl -s -o /dev/null -w '%{http_code}' --cacert "$dir/storage.crt" \
+    "$(curl -s -o /dev/null -w '%{http_code}' --cacert "$dir/storage.pem" \
       "$storage/x")" 405
   stop
 }
