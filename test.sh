@@ -67,11 +67,16 @@ copy_tree() # TO
 
 limit_s=1800 # of a script: what hangs is named before .ci/run's 90 minutes end
 [ -z "$nightly" ] || limit_s=7200
-script() # BUILD FILE: the line of a task
+
+# The line of a task. With a build that is not there yet it waits.
+script() # BUILD FILE
 {
-  local name=$2
-  [ "$1" = build ] || name="$2-$1"
-  echo "$name $limit_s env DX_BUILD=$work/$1 bash $2"
+  local name=$2 first=''
+  [ "$1" = build ] || {
+    name="$2-$1"
+    first="flock -sF $work/$1.lock "
+  }
+  echo "$name $limit_s ${first}env DX_BUILD=$work/$1 bash $2"
 }
 
 tests_in() # GLOB...: scripts that are tests by themselves
@@ -82,17 +87,19 @@ tests_in() # GLOB...: scripts that are tests by themselves
 
 # The longest first, so that none of them runs alone at the end; those that use
 # the processor alternate with those that mostly wait.
-longest='build/distcheck build/unit long/packages long/systemd long/cases
-long/kills it/stages it/sigterm hostile/documents filter/whole_test
-it/accepted it/pages it/mixed it/patience crash/faults cli/jobs_test it/unknown
-it/orphans crash/walk it/rows crash/power hostile/thirty it/auto it/types
-it/silence it/many nightly/faults nightly/power nightly/walk nightly/valgrind
+longest='long/packages long/systemd hostile/documents build/distcheck
+long/documents long/kills build/unit it/unknown it/consumers it/stages
+long/cases filter/whole_test hostile/thirty it/pages hostile/service it/sigterm
+it/mixed long/hostile crash/faults it/log long/network it/tokens cli/jobs_test
+it/text it/patience crash/walk it/admin it/orphans checks/lint it/on_result
+it/types it/accepted it/again build/unit-sanitized it/types-sanitized
+it/accepted-sanitized it/wanted it/silence it/many cli/cli_test it/interrupted
+it/notify filter/tiff_test long/class it/outage it/shared it/killed it/auto
+crash/power it/reruns it/prefilter it/troubles it/stopped it/restored
+sim/sim_test it/tls-sanitized cli/status_test it/rows build/install long/rate
+hostile/secrets nightly/faults nightly/power nightly/walk nightly/valgrind
 nightly/tidy nightly/planted nightly/release nightly/model nightly/corpus
-nightly/fhir nightly/storm nightly/large cli/cli_test long/hostile it/again
-cli/status_test it/shared it/interrupted it/stopped it/wanted it/on_result
-it/tokens filter/tiff_test it/consumers it/log hostile/service it/text
-it/notify it/reruns hostile/client hostile/secrets sim/sim_test
-filter/check_test it/prefilter it/killed it/admin build/install it/restored it/outage'
+nightly/fhir nightly/storm nightly/large hostile/client filter/check_test'
 
 # Reads lines of "BUILD FILE" and prints the tasks in this order.
 scripts()
@@ -101,6 +108,7 @@ scripts()
   awk -v longest="$(xargs <<< "$longest")" '
     BEGIN { n = split(longest, names); for (i in names) at[names[i]] = i }
     { name = $2; sub("^tests/", "", name); sub("[.]sh$", "", name)
+      if ($1 != "build") name = name "-" $1
       print name in at ? at[name] : n + 1, $0 }' |
     sort -s -n -k 1,1 |
     while read -r _ build f; do script "$build" "$f"; done
@@ -123,24 +131,28 @@ but() # NAME...: the scripts of stdin, without these
   grep -vE "^tests/($(tr -s ' \n' '|' <<< "$*" | sed 's/|$//'))\.sh$"
 }
 
-# distcheck, in --long, runs the unit tests, too.
+in_each_run() # scripts that run with and without --long
+{
+  printf 'tests/build/%s.sh\n' hardening install
+  tests_in tests/*/*.sh |
+    grep -vE "^tests/(bench|build|faults|fuzz|helper|long|nightly)/"
+}
+
 quick_tasks()
 {
   {
-    {
-      [ -n "$long" ] || echo tests/build/unit.sh
-      printf 'tests/build/%s.sh\n' hardening install
-      tests_in tests/*/*.sh |
-        grep -vE "^tests/(bench|build|faults|fuzz|helper|long|nightly)/"
-    } | if [ -n "$long" ]; then cat; else but "$slow"; fi
+    echo tests/build/unit.sh
+    in_each_run | but "$slow"
   } | sed 's/^/build /' | scripts
 }
 
+# distcheck runs the unit tests, too.
 long_tasks()
 {
   {
     {
       echo tests/build/distcheck.sh
+      in_each_run
       tests_in tests/long/*.sh
     } | sed 's/^/build /'
     # shellcheck disable=SC2086
@@ -187,29 +199,32 @@ task build $limit_s bash tests/build/build.sh "$work/build" &
 one=$!
 # Installing and configure use one processor each.
 # shellcheck disable=SC2086
-installed_or_end $run_packages $test_packages ${nightly:+$nightly_packages}
+installed_or_end $run_packages $test_packages ${long:+$long_packages} \
+  ${nightly:+$nightly_packages}
 wait "$one" || end # without it the rest makes no sense
 
+# Beside the first scripts. Until it is there, it has the lock.
 build_sanitized()
 {
+  local lock
+  exec {lock}> "$work/sanitized.lock"
+  flock "$lock"
   task build-sanitized $limit_s bash tests/build/build.sh --sanitized \
-    "$work/sanitized"
+    "$work/sanitized" &
+  exec {lock}>&-
 }
 
 echo "== testing ($SECONDS s)"
 parallel=$((9 * cores / 2))
+export DX_SHARED=$work/shared # what several scripts need is made there
+mkdir "$DX_SHARED"
 if [ -n "$nightly" ]; then
   build_sanitized
+  wait
   run_tasks 1 timed_tasks
   run_tasks "$cores" nightly_tasks
 elif [ -n "$long" ]; then
-  build_sanitized &
-  one=$!
-  run_tasks $parallel quick_tasks
-  wait "$one"
-  # shellcheck disable=SC2086
-  installed_or_end $long_packages
-  echo "== what takes minutes ($SECONDS s)"
+  build_sanitized
   run_tasks $parallel long_tasks
 else
   run_tasks $parallel quick_tasks

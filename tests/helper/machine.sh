@@ -32,10 +32,19 @@ prepare_to_build() # [PACKAGE...]
   ) 9< "$build" || give_up 'everything needed is installed'
 }
 
-unpack_source() # VERSION: what `make dist` would pack
+# What the scripts of a run of test.sh need is made by the one that comes first.
+shared=${DX_SHARED:-$dir}
+once() # NAME COMMAND...: which makes $shared/NAME
 {
-  local src=$dir/build-$1/docextract
-  mkdir -p "${src%/*}"
+  (
+    flock 9
+    [ -e "$shared/$1.made" ] || { "${@:2}" && touch "$shared/$1.made"; }
+  ) 9> "$shared/$1.lock"
+}
+
+unpack_source() # VERSION DIRECTORY: what `make dist` would pack
+{
+  local src=$2
   make -C "$build" distdir distdir="$src" || return
   [ "$1" = "$version" ] || {
     sed -i "s/\[$version\]/[$1]/" "$src/configure.ac"
@@ -47,21 +56,28 @@ unpack_source() # VERSION: what `make dist` would pack
 
 # As they are released, or only binary packages, and quickly: what matters is
 # what they do.
+debs=()
 build_packages() # VERSION [quick]
 {
-  local v=$1 how=() options
+  once "build-$1" build_once "$@" > "$dir/build.log" 2>&1 || {
+    tail -n 20 "$dir/build.log" | sed 's/^/# /'
+    give_up "packages of version $1 are built"
+  }
+  ok "packages of version $1 are built"
+  debs+=("$shared/build-$1"/docextract*.deb)
+}
+build_once() # VERSION [quick]
+{
+  local how=() options
   options="nocheck parallel=$(nproc)"
   if [ "${2-}" = quick ]; then
     how=(-b)
     options+=' noautodbgsym noopt'
   fi
-  unpack_source "$v" > "$dir/build.log" 2>&1 &&
-    (cd "$dir/build-$v/docextract" && DEB_BUILD_OPTIONS=$options \
-      dpkg-buildpackage -us -uc "${how[@]}") >> "$dir/build.log" 2>&1 || {
-    tail -n 20 "$dir/build.log" | sed 's/^/# /'
-    give_up "packages of version $v are built"
-  }
-  ok "packages of version $v are built"
+  rm -rf "$shared/build-$1"
+  mkdir "$shared/build-$1" && unpack_source "$1" "$shared/build-$1/docextract" &&
+    cd "$shared/build-$1/docextract" &&
+    DEB_BUILD_OPTIONS=$options dpkg-buildpackage -us -uc "${how[@]}"
 }
 
 # --- the machine -------------------------------------------------------------
@@ -70,19 +86,25 @@ build_packages() # VERSION [quick]
 # is only a directory it can use this machine's network.
 make_machine() # [PACKAGE...]: to be installed later, too
 {
-  local suite
-  suite=$(. /etc/os-release && echo "$VERSION_CODENAME")
   {
-    make_debian "$suite" "$machine" systemd dbus &&
-      echo 'APT::Install-Recommends "false";' \
-        >> "$machine/etc/apt/apt.conf.d/50mirror" &&
-      cp "$dir"/build-*/docextract*.deb "$machine/root" &&
-      chroot "$machine" apt-get -q update &&
+    once pristine make_pristine &&
+      cp -a "$shared/pristine" "$machine" &&
+      cp "${debs[@]}" "$machine/root" &&
       chroot "$machine" env LC_ALL=C apt-get -qy install --download-only \
         "/root/docextract_${version}_$arch.deb" \
         "/root/docextract-sim_${version}_$arch.deb" "$@"
   } > "$dir/machine.log" 2>&1 ||
     give_up "a machine is made: $(tail -n 5 "$dir/machine.log")"
+}
+make_pristine()
+{
+  local suite
+  suite=$(. /etc/os-release && echo "$VERSION_CODENAME")
+  rm -rf --one-file-system "$shared/pristine"
+  make_debian "$suite" "$shared/pristine" systemd dbus &&
+    echo 'APT::Install-Recommends "false";' \
+      >> "$shared/pristine/etc/apt/apt.conf.d/50mirror" &&
+    chroot "$shared/pristine" apt-get -q update
 }
 
 # systemd leaves its control groups behind: they lie below groups of our own.

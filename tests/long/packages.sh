@@ -13,7 +13,7 @@ SIM_LOG=$machine/root/sim.log
 
 in_package() # "MODE PATH" of what CUPS runs, and what that loads
 {
-  dpkg-deb -c "$dir/build-$version/docextract_${version}_$arch.deb" |
+  dpkg-deb -c "$shared/build-$version/docextract_${version}_$arch.deb" |
     awk '/\/cups\/(backend|filter)\/.|\.so$/ { print $1, $6 }'
 }
 
@@ -96,13 +96,13 @@ is 'cupsd will run the backend as root and filters as lp' \
 -rw-r--r-- ./usr/lib/$(dpkg-architecture -qDEB_HOST_MULTIARCH)/docextract/\
 docextract-text.so"
 is 'docextract-notify is a package of its own' "$(dpkg-deb -c \
-  "$dir/build-$version/docextract-notify_${version}_$arch.deb" |
+  "$shared/build-$version/docextract-notify_${version}_$arch.deb" |
   grep -oE '(autostart|bin|man1)/.+')" 'autostart/docextract-notify.desktop
 bin/docextract-notify
 man1/docextract-notify.1.gz'
 fhir=docextract-fhir_${version}_all.deb
 is 'docextract-fhir is one for every architecture' \
-  "$(dpkg-deb -c "$dir/build-$version/$fhir" | grep -oE '(bin|man1)/.+')" \
+  "$(dpkg-deb -c "$shared/build-$version/$fhir" | grep -oE '(bin|man1)/.+')" \
   'bin/docextract-fhir
 man1/docextract-fhir.1.gz'
 build_packages "$next" quick

@@ -217,7 +217,7 @@ require_mount() # DIRECTORY: what `systemctl edit` writes
 
 # --- building ----------------------------------------------------------------
 
-build_packages "$version" quick
+build_packages "$version"
 make_machine python3
 start_network
 start_machine

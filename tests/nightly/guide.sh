@@ -138,8 +138,7 @@ make_sources_machine()
     make_debian "$codename" "$machine" systemd dbus sudo jq ca-certificates &&
       printf '%s "%s";\n' APT::Install-Recommends false \
         APT::Get::Assume-Yes true >> "$machine/etc/apt/apt.conf.d/50mirror" &&
-      unpack_source "$version" &&
-      mv "$dir/build-$version/docextract" "$machine$inside" &&
+      unpack_source "$version" "$machine$inside" &&
       in_directory apt-get -q update
   } > "$dir/machine.log" 2>&1 ||
     give_up "a machine is made: $(tail -n 5 "$dir/machine.log")"
