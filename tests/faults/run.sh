@@ -53,7 +53,7 @@ build()
 make_for() # TEST
 {
   case $1 in
-  *.sh) make all && make check TESTS= ;;
+  *.sh*) make all && make check TESTS= ;;
   *) make "$1" ;;
   esac
 }
@@ -61,8 +61,12 @@ make_for() # TEST
 passes() # TEST
 {
   case $1 in
-  *.sh) timeout 120 "../$1" ;;
-  *) timeout 120 "$1" ;;
+  *.sh) timeout -k 10 120 "../$1" ;;
+  *.sh:*)
+    local name=${1#*:}
+    DX_ONLY=${name//_/ } timeout -k 10 120 "../${1%:*}"
+    ;;
+  *) timeout -k 10 120 "$1" ;;
   esac
 }
 

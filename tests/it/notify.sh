@@ -6,12 +6,14 @@
 # desktop.sh.
 . "$(dirname "$0")/lib.sh"
 . "$it/session.sh"
-clear_desktop()
+end_desktop()
 {
+  hasnt 'nothing identifies the patient' "$(cat "$dir/desktop")" \
+    'Ahrens|Ann|4711|a\.pdf'
   stop_desktop
   clear_session
 }
-trap 'finish clear_desktop' EXIT
+trap 'finish end_desktop' EXIT
 
 DESKTOP_PID=
 : > "$dir/desktop"
@@ -57,6 +59,13 @@ another_is_shown()
   until_true is_shown "$job" || not_ok "$t: another chart is shown"
 }
 
+nothing_is_twice() # TEXT
+{
+  another_is_shown # and nothing more of the others
+  is "$1: nothing was shown twice" "$(grep -F '|' "$dir/desktop" |
+    cut -d '|' -f 3 | sort | uniq -d)" ''
+}
+
 has_result() { [ "$(n_results)" -gt "$1" ]; }
 has_finished() { [ "$(find "$spool/finished" -name job.json | wc -l)" = "$1" ]; }
 
@@ -73,6 +82,10 @@ start_daemon
 start_bus
 start_desktop
 start_notify
+has_state() { compgen -G "$dir/state/*/*[!k]" > "$dir/null"; }
+until_true has_state # until it runs, a signal would meet this shell
+
+section 'kinds of charts'
 
 t='a chart'
 print -d chart -t Ahrens-4711 "$dir/a.pdf"
@@ -136,6 +149,8 @@ dx retry "chart-$failed_job" > "$dir/retry" 2>&1
 until_true has_shown "$failed_job" "Chart extracted.*-$failed_job: Extracted 2 cases" ||
   not_ok "$t: what happens then is shown" "$(cat "$dir/retry")"
 
+section 'restarts'
+
 t='docextractd is killed'
 write_config
 faults 'source * word processing'
@@ -176,6 +191,9 @@ is "$t: one shows it" "$(shown "$job")" "$extracted-$job: Extracted 1 case"
 end_process "$first"
 another_is_shown
 is "$t: then the other one does" "$(shown "$job")" "$extracted-$job: Extracted 1 case"
+nothing_is_twice "$t"
+
+section 'another language'
 
 t='a user of another language'
 stop_notify
@@ -187,12 +205,9 @@ mit einem Kennwort geschützt; bitte öffnen Sie es mit dem Kennwort und drucken
 Sie es von dort. Wenn Sie Hilfe brauchen, fragen Sie Ihren Administrator."
 cancel "$job"
 
-t='in all'
-another_is_shown
-is "$t: nothing was shown twice" "$(grep -F '|' "$dir/desktop" |
-  cut -d '|' -f 3 | sort | uniq -d)" ''
-hasnt "$t: nothing identifies the patient" "$(cat "$dir/desktop")" \
-  'Ahrens|Ann|4711|a\.pdf'
+nothing_is_twice "$t"
+
+section 'several at once'
 
 # In whatever order docextractd reports them.
 t='a desktop that fails after one of several charts'
@@ -227,8 +242,11 @@ done
 stop_notify
 check "$t: it exits on SIGTERM" [ -z "$NOTIFY_PID" ]
 
+section 'ends of the last minute'
+
 # Ends are requested since a minute before the last one, in whole seconds.
 t='an end in the second in which the last minute begins'
+stop_notify
 rm -rf "$spool"/finished/*
 print -d chart "$dir/a.pdf"
 until_true has_finished 1
