@@ -189,6 +189,20 @@ has 'a signal stops all that the command has to do' "$rc $(xargs < "$dir/err")" 
   "^75 docextract: $key: stopped docextract: stopped; 1 of 2 were not processed\$"
 is 'and nothing more is asked' "$(wc -l < "$dir/played")" 1
 
+play '? attend\n> end OK success'
+dx submit "$dir/b.pdf"
+end_play
+play '? cancel\nhold'
+"$program" -c "$conf" cancel --all > "$dir/out" 2> "$dir/err" &
+pid=$!
+until_true test -s "$dir/played"
+kill -TERM "$pid"
+reap
+end_play
+has 'cancel --all: a signal stops it' "$rc $(tail -n 1 "$dir/err")" \
+  '^75 docextract: stopped; not all jobs were processed$'
+is 'cancel --all: and nothing more is asked' "$(wc -l < "$dir/played")" 1
+
 play '> ignored'
 is_driven() { "$program" -c "$conf" report | grep -A 1 '^docextractd$'; }
 stop_play

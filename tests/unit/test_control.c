@@ -68,6 +68,7 @@ static int teardown(void **state)
 
 static struct seen {
   size_t messages, closed;
+  size_t other_at; /* which message is "hello other" */
   struct client *last;
   enum dx_verb verb;
   char text[DX_CHANNEL_LINE_BYTES];
@@ -82,6 +83,8 @@ static void note_message(void *ctx, struct client *client,
   seen.last = client;
   seen.verb = message->verb;
   (void)strcpy(seen.text, message->text);
+  if (strcmp(seen.text, "other") == 0)
+    seen.other_at = seen.messages;
   if (seen.closes) {
     control_send(client, "done bye");
     client_close(client);
@@ -181,6 +184,28 @@ static void client_is_greeted_and_its_lines_are_received(void **state)
   control_turn(control);
   assert_int_equal(control_clients(control), 0);
   assert_int_equal(seen.closed, 1);
+  control_free(&control);
+}
+
+static void many_lines_of_a_client_do_not_delay_the_others(void **state)
+{
+  enum { LINES = 2 * DX_CHANNEL_LINE_BYTES };
+  static char lines[LINES * sizeof("hello a\n")];
+  struct control *control = serve();
+  int fd = dial_and_hear(control), other = dial_and_hear(control);
+  size_t i, len = 0;
+
+  (void)state;
+  for (i = 0; i < LINES; i++)
+    len += (size_t)sprintf(lines + len, "hello a\n");
+  assert_int_equal(send(fd, lines, len, MSG_NOSIGNAL), len);
+  say(control, other, "hello other\n", 12);
+  for (i = 0; i < LINES && seen.messages <= LINES; i++)
+    control_turn(control);
+  assert_int_equal(seen.messages, LINES + 1);
+  assert_in_range(seen.other_at, 1, LINES);
+  (void)close(fd);
+  (void)close(other);
   control_free(&control);
 }
 
@@ -862,6 +887,7 @@ int main(void)
 {
   const struct CMUnitTest tests[] = {
       IN_A_SPOOL(client_is_greeted_and_its_lines_are_received),
+      IN_A_SPOOL(many_lines_of_a_client_do_not_delay_the_others),
       IN_A_SPOOL(client_that_is_gone_causes_no_event),
       IN_A_SPOOL(line_may_arrive_in_parts),
       IN_A_SPOOL(truncated_line_is_ignored),

@@ -157,6 +157,34 @@ static void headers_of_a_response_are_limited(void **state)
   dx_buf_release(&response);
 }
 
+/* The client reads the body in parts: more than the limit fits into no socket.
+ */
+static void body_of_a_response_is_limited(void **state)
+{
+  static const char head[] = "HTTP/1.1 200 OK\r\n\r\n", part[65536] = "";
+  struct dx_http_request request = get(DX_SCOPE_HOST);
+  struct dx_http_call *running = NULL;
+  size_t sent = 0;
+  ssize_t n;
+
+  (void)state;
+  memset(&result, 0, sizeof(result));
+  assert_int_equal(dx_http_start(http, &request, &running, NULL), DX_OK);
+  while (!result.is_over && sent < 2 * (size_t)DX_RESPONSE_MAX_BYTES) {
+    assert_int_equal(dx_http_run(http, 10, &server.listener, 1, NULL), DX_OK);
+    if (result.is_over)
+      break;
+    loopback_turn(&server, "", KEEP);
+    n = server.peer < 0 ? 0
+        : sent == 0     ? send(server.peer, head, sizeof(head) - 1, 0)
+                        : send(server.peer, part, sizeof(part), MSG_NOSIGNAL);
+    sent += n > 0 ? (size_t)n : 0;
+  }
+  assert_true(result.is_over);
+  assert_int_equal(result.err.code, DX_E_RESPONSE);
+  assert_non_null(strstr(result.err.text, "the response is larger than "));
+}
+
 static void keep_line(void *ctx, const char *line)
 {
   (void)snprintf(ctx, DX_LOG_LINE_BYTES, "%s", line);
@@ -551,6 +579,7 @@ int main(void)
       CASE(new_connection_to_a_refused_address_is_not_made),
       CASE(redirect_is_not_followed),
       CASE(headers_of_a_response_are_limited),
+      CASE(body_of_a_response_is_limited),
       CASE(secret_of_a_url_is_not_logged),
       cmocka_unit_test(pause_of_the_service_is_limited),
       CASE(secrets_are_wiped_after_the_request),

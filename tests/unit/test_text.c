@@ -407,16 +407,20 @@ static void size_is_limited(void **state)
 static void as_many_pages_are_written_as_the_limit_says(void **state)
 {
   struct options options = usual;
-  char text[TEXT_PAGES_MAX];
+  char text[TEXT_PAGES_MAX + 1];
 
   (void)state;
   memset(text, '\f', sizeof(text));
-  text[sizeof(text) - 1] = 'x';
+  text[TEXT_PAGES_MAX - 1] = 'x';
   options.range_count = 1;
   options.ranges[0] = (struct page_range){TEXT_PAGES_MAX, TEXT_PAGES_MAX};
-  make_pdf(text, sizeof(text), &options, NULL, 0);
+  make_pdf(text, TEXT_PAGES_MAX, &options, NULL, 0);
   assert_int_equal(result->reason, DX_REASON_NONE);
   assert_int_equal(result->done.pages, 1);
+  text[TEXT_PAGES_MAX - 1] = '\f';
+  text[TEXT_PAGES_MAX] = 'x';
+  make_pdf(text, TEXT_PAGES_MAX + 1, &options, NULL, 0);
+  assert_int_equal(result->reason, DX_REASON_TOO_COMPLEX);
 }
 
 static void backspaces_end_at_the_margin(void **state)
