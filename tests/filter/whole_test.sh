@@ -57,8 +57,12 @@ without() # OBJECT
 
 judged() # FILE: "document 3 0", or "refused damaged 0: " and what is wrong
 {
-  result "$1" | tr '\n' ' ' | sed 's/ $//'
-  [ "$(field kind)" != refused ] || reason | sed 's/;.*//; s/^/: /'
+  local kind text
+  run < "$1"
+  read_kind
+  text="$kind $status"
+  [ "${value[kind]-}" != refused ] || text+=": ${value[reason_text]%%;*}"
+  echo "$text"
 }
 
 # All pages are sent, and print as they should.
