@@ -53,11 +53,13 @@ fi
 
 # --- ending ----------------------------------------------------------------
 
-# The processes that our schedulers started, even if their parent has changed:
-# each scheduler has its own session. Lines of "pid command".
-cups_children()
+# Sets `children`, of "pid command": the processes that our schedulers started,
+# even if their parent has changed: each scheduler has its own session. Tests ask
+# again and again, so that no process is started for it.
+read_children()
 {
   local f line
+  children=()
   for f in /proc/[0-9]*/stat; do
     { read -r line < "$f"; } 2> /dev/null || continue
     # shellcheck disable=SC2086
@@ -65,15 +67,32 @@ cups_children()
     case " $sessions " in
     *" $4 "*)
       line=${line%)*}
-      [ "$1" = Z ] || echo "${line%% *} ${line#*(}"
+      [ "$1" = Z ] || children+=("${line%% *} ${line#*(}")
       ;;
     esac
   done
 }
-
-backends() # the ids of our backend's processes
+cups_children() # prints them
 {
-  cups_children | sed -n 's/ docextract$//p'
+  local children
+  read_children
+  [ ${#children[@]} = 0 ] || printf '%s\n' "${children[@]}"
+}
+
+read_backends() # sets `pids`, of our backend's processes
+{
+  local children child
+  pids=()
+  read_children
+  for child in "${children[@]}"; do
+    [ "${child#* }" != docextract ] || pids+=("${child%% *}")
+  done
+}
+backends() # prints them
+{
+  local pids
+  read_backends
+  [ ${#pids[@]} = 0 ] || printf '%s\n' "${pids[@]}"
 }
 
 is_gone() # PID: or ended, and not waited for yet
@@ -82,9 +101,20 @@ is_gone() # PID: or ended, and not waited for yet
   { read -r line < "/proc/$1/stat"; } 2> /dev/null || return 0
   [[ ${line##*) } = Z* ]]
 }
-no_children() { [ -z "$(cups_children)" ]; }
-one_backend() { [ "$(backends | wc -w)" = 1 ]; }
-no_backend() { [ -z "$(backends)" ]; }
+no_children()
+{
+  local children
+  read_children
+  [ ${#children[@]} = 0 ]
+}
+n_backends_are() # N
+{
+  local pids
+  read_backends
+  [ ${#pids[@]} = "$1" ]
+}
+one_backend() { n_backends_are 1; }
+no_backend() { n_backends_are 0; }
 
 end_process() # PID [SIGNAL]: a child of this shell
 {

@@ -69,11 +69,21 @@ listed_state()
   sed -n "/^<Job $job>/,/^<\/Job>/s/^State //p" "$cups/cache/job.cache"
 }
 
-print_job_is_over() { [ "$(listed_state)" = 9 ] && no_backend; } # completed
-
+# Asked again and again, these start no process.
+print_job_is_over() # it is listed as completed
+{
+  local text=
+  { IFS= read -rd '' text < "$cups/cache/job.cache"; } 2> /dev/null
+  [[ $text == *"<Job $job>"* ]] || return
+  text=${text#*"<Job $job>"}
+  [[ ${text%%</Job>*} == *$'\nState 9\n'* ]] && no_backend
+}
 all_is_finished()
 {
-  ! ls "$spool/jobs" "$spool/received" | grep -qv '^$\|:'
+  local f
+  for f in "$spool"/{jobs,received}/*; do
+    [ ! -e "$f" ] || return
+  done
 }
 
 is_over()
