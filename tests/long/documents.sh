@@ -7,10 +7,11 @@
 sealed=$build/tests/helper/sealed
 [ -x "$sealed" ] || give_up 'sealed is built (make tests/helper/sealed)'
 
-# In a process of its own, which becomes the user of the backends.
+# In a process of its own, which becomes the user of the backends. An idle machine
+# needs minutes; test.sh names what hangs for half an hour.
 received() # ID: from $dir/bundle
 {
-  as_run_user timeout -k 10 600 "$sealed" env -u CUPS_SERVER PRINTER=chart \
+  as_run_user timeout -k 10 1700 "$sealed" env -u CUPS_SERVER PRINTER=chart \
     CUPS_SERVERROOT="$cups/root" DEVICE_URI=docextract://default \
     "$build/backend/docextract" "$1" ann title 1 "job-uuid=urn:uuid:$1" \
     < "$dir/bundle" 2> "$dir/backend.err"
