@@ -43,6 +43,8 @@ goes_on() # TEXT
   job_ends "$1: it is extracted" "$job" completed
 }
 never_stopped() { not grep -aq 'Printer .* stopped\|stopping printer' "$cups/log/error_log"; }
+look_at_queues() { check 'no queue was ever stopped' never_stopped; }
+trap 'finish look_at_queues' EXIT
 
 start_sim
 start_cupsd
@@ -55,7 +57,7 @@ add_queue_of north
 chart_pdf "$dir/a.pdf" Ann Ahrens 1
 chart_pdf "$dir/b.pdf" Ben Bauer 2
 
-# --- the key of one of two sections -------------------------------------------
+section 'the key of one of two sections'
 
 t='a key that cannot be read'
 chmod 000 "$dir/north.key"
@@ -106,7 +108,7 @@ check "$t: the other section is tested" dx hello --service default
 chmod 640 "$dir/north.key"
 goes_on "$t"
 
-# --- the service rejects -------------------------------------------------------
+section 'the service rejects'
 
 t='an address that is not the service'
 clear_results
@@ -121,7 +123,7 @@ dx retry "chart-$job" > "$dir/out" 2>&1
 has "$t: retry tries at once" "$(cat "$dir/out")" '^Retrying job'
 job_ends "$t: it is extracted" "$job" completed
 
-# --- a program that replaces the token ------------------------------------------
+section 'a program that replaces the token'
 
 t='a token that is replaced during an upload'
 echo a-token > "$dir/token"
@@ -145,7 +147,7 @@ start_sim
 write_config
 add_section north "${north[@]}"
 
-# --- the configuration -----------------------------------------------------------
+section 'the configuration'
 
 t='a configuration that is invalid'
 clear_results
@@ -196,5 +198,3 @@ add_section east 'Token key' "TokenKeyFile $dir/key"
 job_ends "$t: added, the job completes" "$job" completed
 is "$t: both documents were extracted" "$(patients | xargs)" \
   'Ahrens Ann 1 Bauer Ben 2'
-
-check 'no queue was ever stopped' never_stopped

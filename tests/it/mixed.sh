@@ -23,7 +23,7 @@ chart_pdf "$dir/d.pdf" Dan Dahl 4
 printf '%%PDF-1.4\n1 0 obj <</Type/Catalog>> endobj\n' > "$dir/damaged.pdf"
 sent='uploaded|processing'
 
-# --- the other one was sent, and takes longer than ProcessingLimit ------------
+section 'the other one was sent, and takes longer than ProcessingLimit'
 
 faults 'create 1 status 422' 'source * word processing'
 print -d released "$dir/c.pdf" "$dir/d.pdf"
@@ -71,7 +71,7 @@ cancel "$alone"
 check 'alone: canceled, nothing is left to do' until_true states_are "$alone" \
   'canceled extracted'
 
-# --- nothing was sent ---------------------------------------------------------
+section 'nothing was sent'
 
 clear_results
 write_config 'Completion accepted'

@@ -29,8 +29,12 @@ start_all
 "$it/mkpdf" "$dir/two.pdf" q1 q2
 "$it/mkpdf" "$dir/separator.pdf" separator
 five='p1|p2|p3|p4|p5'
+printf 't1\ft2\ft3\n' > "$dir/three.txt"
+for type in png jpeg; do
+  pdftoppm -$type -r 30 -f 1 -l 1 -singlefile "$dir/five.pdf" "$dir/scan"
+done
 
-# --- what the dialog can say -----------------------------------------------
+section 'what the dialog can say'
 
 chosen 'no options' "$five" 5 "$dir/five.pdf"
 chosen 'page ranges' 'p2|p4|p5' 3 -o page-ranges=2,4-9 "$dir/five.pdf"
@@ -67,14 +71,12 @@ for options in 'media=A5 fit-to-page' orientation-requested=4 mirror scaling=50 
     "$(look "$(sent_files)")" "$(look "$dir/two.pdf")"
 done
 
-printf 't1\ft2\ft3\n' > "$dir/three.txt"
 chosen 'pages of a text file' 't2|t3' 2 -o page-ranges=2- "$dir/three.txt"
 pdftops -q "$dir/five.pdf" "$dir/five.ps"
 chosen 'pages of PostScript' 'p1|p3|p5' 3 -o page-set=odd "$dir/five.ps"
 
 for type in png jpeg; do
   file=$dir/scan.${type/e/}
-  pdftoppm -$type -r 30 -f 1 -l 1 -singlefile "$dir/five.pdf" "$dir/scan"
   clear_results
   print -d chart -n 4 "$file"
   job_ends "copies of a $type: the job is completed" "$job" completed
@@ -90,7 +92,7 @@ for type in png jpeg; do
     same
 done
 
-# --- when no page is left ----------------------------------------------------
+section 'when no page is left'
 
 refused() # TEXT PATTERN: the job is held, and the message names the option
 {
@@ -125,7 +127,7 @@ print_ipp "$dir/five.pdf" application/pdf 'ATTR name page-ranges 2,4'
 job_ends 'an invalid list of pages' "$job" completed
 is 'an invalid list of pages: the pages' "$(sent)" 'p2|p4'
 
-# --- separators and what is chosen -----------------------------------------
+section 'separators and what is chosen'
 
 write_config "SeparatorPage $dir/separator.pdf"
 [ "$(id -u)" != 0 ] || chgrp "$run_group" "$dir/separator.pdf"
@@ -142,7 +144,7 @@ chosen 'any number of pages' 'p1|p2|p3|separator|p4|p5' 6 \
   -o CaseSeparators=Custom.3 "$dir/five.pdf"
 write_config
 
-# --- counting --------------------------------------------------------------
+section 'counting'
 
 qpdf --encrypt secret owner 256 -- "$dir/five.pdf" "$dir/locked.pdf"
 clear_results

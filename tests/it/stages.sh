@@ -166,13 +166,15 @@ build_gate filter
 chart_pdf "$dir/a.pdf" Ann Ahrens 1
 chart_pdf "$dir/b.pdf" Bob Brown 2
 
+section 'at each stage'
+
 for what in ${ONLY-canceled held moved}; do
   for stage in $stages; do
     $what "$stage"
   done
 done
 
-# --- a restart of cups with jobs in every state ---------------------------------
+section 'a restart of cups with jobs in every state'
 
 t='cups is restarted'
 clear_results
@@ -266,7 +268,7 @@ is "$t: so does the held one" "$(job_state "$held")" completed
 is "$t: the completed one is still so" "$(job_state "$completed")" completed
 is "$t: each was sent once" "$(puts) $(n_results)" "$n $n"
 
-# --- two queues and a class -------------------------------------------------------
+section 'two queues and a class'
 
 to_the_outage()
 {
@@ -316,7 +318,7 @@ faults '#'
 check "$t, its backend killed: it is sent" until_true extracted 1
 once
 
-# --- what users are told ------------------------------------------------------------
+section 'what users are told'
 
 # `docextract jobs`, for its owner and for the user who printed, has the words of
 # the print job. The print job also has the progress, in parentheses.

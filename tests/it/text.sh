@@ -65,7 +65,7 @@ latin1()
 utf8=$(bare < "$dir/utf8.txt")
 latin1=$(iconv -f LATIN1 -t UTF-8 "$dir/latin1.txt" | bare)
 
-# --- every way in --------------------------------------------------------------
+section 'every way in'
 
 for file in utf8 latin1; do
   print -d chart "$dir/$file.txt"
@@ -86,7 +86,7 @@ for file in utf8 latin1; do
   clear_results
 done
 
-# --- an old program -------------------------------------------------------------
+section 'an old program'
 
 # It prints letters over letters for bold ones and lines, ends lines in all ways,
 # uses the characters of Windows and, later, commands of a printer: then cupsd
@@ -104,7 +104,7 @@ sed -i 's/page 2/\x0Fpage \x122\x07/' "$dir/old.prn"
 print -d chart -o document-format=text/plain < "$dir/old.prn"
 printed 'an old program with commands' "$old"
 
-# --- encodings and commands, every way in ---------------------------------------
+section 'encodings and commands, every way in'
 
 held() # TEXT PATTERN
 {
@@ -187,7 +187,7 @@ printf 'Patient: José\nλ 5 µm\n' | iconv -f UTF-8 -t UTF-16 > "$dir/noname"
 print -d chart "$dir/noname"
 printed 'UTF-16 without an extension' "$utf16"
 
-# --- what no font has -----------------------------------------------------------
+section 'what no font has'
 
 # OpenSymbol has some for private use, but not the last ones.
 printf 'Patient: Jane Roe\nprivate: \U10FFFD\n' > "$dir/private.txt"

@@ -46,7 +46,7 @@ start_cupsd
 add_queue chart
 chart_pdf "$dir/a.pdf" Ann Ahrens 1
 
-# --- what is accepted ------------------------------------------------------
+section 'what is accepted'
 
 for alg in HS256 HS384 HS512 RS256 RS384 RS512 PS256 PS384 PS512 \
   ES256 ES384 ES512 EdDSA; do
@@ -84,7 +84,7 @@ for alg in RS256 ES256; do
     jq -s 'map(select(.status==401))|length' "$SIM_LOG")" 0
 done
 
-# --- what is not -----------------------------------------------------------
+section 'what is not'
 
 says() # TEXT PATTERN: hello fails and reports it
 {
@@ -141,9 +141,10 @@ job_ends 'with the right key the job is extracted' "$job" completed
 is 'the state reason is cleared' "$(queue_reasons chart)" none
 is 'and its values are there' "$(patients)" 'Ahrens Ann 1'
 
-# --- another account -------------------------------------------------------
+section 'another account'
 
 t='denied while no backend is connected'
+serve HS256
 says_denied() { grep -q 'E_DENIED' "$dir/daemon.new"; }
 clear_results
 KEY=$dir/HS256.key write_config 'TokenKeyID 2026-01'

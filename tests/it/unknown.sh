@@ -59,13 +59,12 @@ printf '\0\0\0\x18ftypheic\0\0\0\0mif1heic' > "$dir/x.heic"
 printf 'RIFF\x1A\0\0\0WEBPVP8 \x0E\0\0\0\x30\x01\0\x9D\x01\x2A\x01\0\x01\0' \
   > "$dir/x.webp"
 
-
 orders() # FILE: the two charts with it at each place
 {
   printf '%s\n' "$1 a.pdf b.pdf" "a.pdf $1 b.pdf" "a.pdf b.pdf $1"
 }
 
-# --- lp ----------------------------------------------------------------------
+section 'lp'
 
 for x in x.bin x.heic x.webp; do
   place=0
@@ -101,7 +100,7 @@ has 'together: with the reason' "$(queue_message "$job")" \
 is 'together: nothing is sent' "$(counts)" '0 0 0'
 cancel "$job"
 
-# --- an IPP client, with one Send-Document for each document -------------------
+section 'an IPP client, with one Send-Document for each document'
 
 place=0
 while read -ra files; do
@@ -134,13 +133,17 @@ while read -ra files; do
   done
 done < <(orders x.heic)
 
-# --- another computer ----------------------------------------------------------
+section 'another computer'
 
 on_client start_client
 on_client add_shared plain -m raw
 on_client add_shared far -m everywhere
 
-last_job() { lpstat -W all -o chart | sed 's/^chart-\([0-9]*\) .*/\1/' | sort -n | tail -n 1; }
+last_job() # its number, or 0
+{
+  { echo 0 && lpstat -W all -o chart | sed 's/^chart-\([0-9]*\) .*/\1/'; } |
+    sort -n | tail -n 1
+}
 has_arrived() { [ "$(last_job)" -gt "$last" ]; }
 on_both() # QUEUE FILE...: prints there; leaves the number of the job here in $job
 {
@@ -172,7 +175,7 @@ is '-m everywhere on another computer: and is extracted' \
   "$(counts) $(patients)" '1 1 1 Ahrens Ann 1'
 on_client stop_cupsd
 
-# --- raw -----------------------------------------------------------------------
+section 'raw'
 
 raw() # TEXT: it is named, with the setting
 {
