@@ -55,13 +55,14 @@ fi
 
 # Sets `children`, of "pid command": the processes that our schedulers started,
 # even if their parent has changed: each scheduler has its own session. Tests ask
-# again and again, so that no process is started for it.
-read_children()
+# again and again, so that no process is started for it. With a name, only those.
+read_children() # [NAME]
 {
-  local f line
+  local f line name=${1-}
   children=()
   for f in /proc/[0-9]*/stat; do
     { read -r line < "$f"; } 2> /dev/null || continue
+    [[ -z $name || $line == *" ($name) "* ]] || continue # to split takes long
     # shellcheck disable=SC2086
     set -- ${line##*) }
     case " $sessions " in
@@ -81,12 +82,9 @@ cups_children() # prints them
 
 read_backends() # sets `pids`, of our backend's processes
 {
-  local children child
-  pids=()
-  read_children
-  for child in "${children[@]}"; do
-    [ "${child#* }" != docextract ] || pids+=("${child%% *}")
-  done
+  local children
+  read_children docextract
+  pids=("${children[@]%% *}")
 }
 backends() # prints them
 {

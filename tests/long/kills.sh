@@ -74,9 +74,7 @@ print_job_is_over() # it is listed as completed
 {
   local text=
   { IFS= read -rd '' text < "$cups/cache/job.cache"; } 2> /dev/null
-  [[ $text == *"<Job $job>"* ]] || return
-  text=${text#*"<Job $job>"}
-  [[ ${text%%</Job>*} == *$'\nState 9\n'* ]] && no_backend
+  [[ $text =~ "<Job $job>"$'\n'([^<]*$'\n')?"State 9"$'\n' ]] && no_backend
 }
 all_is_finished()
 {
