@@ -160,14 +160,18 @@ long_tasks()
   } | scripts
 }
 
-# It measures time, so that nothing may run beside it.
-timed=nightly/thousand
-timed_tasks() { script build "tests/$timed.sh"; }
+# Nothing may run beside these: one measures time, and one makes all others late.
+alone='nightly/thousand nightly/overbooked'
+alone_tasks()
+{
+  local name
+  for name in $alone; do script build "tests/$name.sh"; done
+}
 
 nightly_tasks()
 {
   {
-    tests_in tests/nightly/*.sh | but "$timed" | sed 's/^/build /'
+    tests_in tests/nightly/*.sh | but "$alone" | sed 's/^/build /'
     # shellcheck disable=SC2086
     printf 'sanitized tests/%s.sh\n' $sanitized_nightly
   } | scripts
@@ -221,7 +225,7 @@ mkdir "$DX_SHARED"
 if [ -n "$nightly" ]; then
   build_sanitized
   wait
-  run_tasks 1 timed_tasks
+  run_tasks 1 alone_tasks
   run_tasks "$cores" nightly_tasks
 elif [ -n "$long" ]; then
   build_sanitized

@@ -10,7 +10,8 @@ EXTRA_DIST += tests/nightly/analyzer.h tests/nightly/bench.sh \
 	tests/nightly/guide.sh tests/nightly/large.sh tests/nightly/model.sh \
 	tests/nightly/office-merge tests/nightly/office.sh \
 	tests/nightly/office_pdf.sh \
-	tests/nightly/outages.sh tests/nightly/page.sh tests/nightly/parts.sh \
+	tests/nightly/outages.sh tests/nightly/overbooked.sh \
+	tests/nightly/page.sh tests/nightly/parts.sh \
 	tests/nightly/planted.sh \
 	tests/nightly/power.sh tests/nightly/programs.sh \
 	tests/nightly/proxies.sh tests/nightly/release.sh \
