@@ -515,7 +515,7 @@ static void load_some(struct manager *manager)
 }
 
 /* Queries cupsd, only when a query is due, or was answered. */
-static int64_t ask_cupsd(struct manager *manager)
+static int64_t ask_about_watched(struct manager *manager)
 {
   int64_t due;
 
@@ -549,7 +549,7 @@ int64_t manager_turn(struct manager *manager)
   next = manager_is_loading(manager)               ? now
          : manager->receipts_ms < manager->load_ms ? manager->receipts_ms
                                                    : manager->load_ms;
-  due = ask_cupsd(manager);
+  due = ask_about_watched(manager);
   next = due < next ? due : next;
   due = watch_turn(&manager->watch);
   next = due < next ? due : next;
