@@ -298,7 +298,6 @@ static void run_until(int64_t ms)
 static void print_chart(int64_t at_ms)
 {
   struct dx_job *job;
-  struct dx_err err;
 
   run_until(at_ms);
   job = fixture_job(1, false);
@@ -307,8 +306,7 @@ static void print_chart(int64_t at_ms)
     job->service = strdup("other");
   }
   charts[fixture.job_count] = (struct chart){.added_ms = fixture.now_ms};
-  if (dx_engine_add(fixture.engine, job, &err) != DX_OK)
-    die(err.text);
+  fixture_add(job);
 }
 
 static int early_charts(void)
