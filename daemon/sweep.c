@@ -17,7 +17,7 @@
 #include "lib/base/policy.h"
 
 #define DX_SWEEP_JUMP_MS 86400000 /* more: clock jump, or host was off */
-#define DX_SWEEP_MS 2000          /* for links, at most */
+#define DX_SWEEP_TURN_MS 5        /* of work before calls are handled */
 
 #define STAMP_NAME "swept"
 
@@ -97,9 +97,9 @@ static bool sweep_job(struct dx_spool *spool, struct dx_sweep *s,
     s->expire(s->ctx, *job);
     *job = NULL;
     return true;
-  case DX_RETENTION_CLEAN:
+  case DX_RETENTION_CLEAN: /* after a power failure, the next sweep does it */
     if (dx_job_clean(*job))
-      log_failure_of(key, dx_job_save(*job, &err), &err);
+      log_failure_of(key, dx_job_publish(*job, &err), &err);
     break;
   case DX_RETENTION_REMOVE:
     /* Without the job, the documents of its receipt would be sent again. */
@@ -146,24 +146,44 @@ static bool sweep_key(struct dx_spool *spool, struct dx_sweep *s,
 
 /* ---- a sweep ---- */
 
+static void close_part(struct dx_sweep *s)
+{
+  if (s->dir != NULL)
+    (void)closedir(s->dir);
+  s->dir = NULL;
+}
+
+/* Parts that cannot be read are skipped. */
 static void begin_part(struct dx_spool *spool, struct dx_sweep *s,
                        enum dx_spool_part part)
 {
   struct dx_err err;
 
-  free(s->keys);
-  s->part = part;
-  s->keys = dx_spool_names(spool, part, &err);
-  if (s->keys == NULL)
+  close_part(s);
+  s->key[0] = '\0';
+  for (s->part = part; s->part <= DX_SPOOL_ALIASES; s->part++) {
+    s->dir = dx_spool_open_part(spool, s->part, &err);
+    if (s->dir != NULL)
+      return;
     log_failure(err.code, &err);
-  s->key = s->keys;
+  }
 }
 
-static void begin_key(struct dx_sweep *s, const char *key)
+/* The next key, unless an answer was awaited for this one. False at the end of
+ * the part. */
+static bool next_key(struct dx_sweep *s)
 {
-  s->key = key;
+  struct dx_err err;
+
+  if (s->key[0] != '\0')
+    return true;
   s->print = 0;
   s->its_rerun = DX_RERUN_NO;
+  if (dx_spool_next_key(s->dir, s->key, &err) == DX_OK)
+    return true;
+  s->key[0] = '\0';
+  log_failure(err.code, &err);
+  return false;
 }
 
 /* What is swept at once. False if no jobs are to be swept now. */
@@ -200,43 +220,37 @@ static bool begin_sweep(struct dx_spool *spool, struct dx_sweep *s)
 
 bool dx_sweep_is_active(const struct dx_sweep *s)
 {
-  return s->key != NULL;
+  return s->dir != NULL;
 }
 
 void dx_sweep_stop(struct dx_sweep *s)
 {
-  free(s->keys);
-  s->keys = NULL;
-  s->key = NULL;
+  close_part(s);
 }
 
 int64_t dx_spool_sweep(struct dx_spool *spool, struct dx_sweep *s)
 {
-  int64_t until_ms = dx_monotonic_ms() + DX_TURN_MS;
+  int64_t until_ms = dx_monotonic_ms() + DX_SWEEP_TURN_MS;
 
   if (!dx_sweep_is_active(s)) {
     if (!begin_sweep(spool, s))
       return DX_SWEEP_GAP_MS;
     s->cupsd_is_silent = false;
     begin_part(spool, s, DX_SPOOL_JOBS);
-    begin_key(s, s->key);
   }
-  for (;;) {
-    if (s->key != NULL && *s->key != '\0') {
-      if (!sweep_key(spool, s, s->key))
-        return DX_ASK_AGAIN_MS;
-      begin_key(s, dx_next_name(s->key));
-      if (dx_monotonic_ms() > until_ms)
-        return 0;
-    } else if (s->part == DX_SPOOL_JOBS) {
-      begin_part(spool, s, DX_SPOOL_FINISHED);
-      begin_key(s, s->key);
-    } else {
-      break;
+  while (dx_sweep_is_active(s)) {
+    if (!next_key(s)) {
+      begin_part(spool, s, s->part + 1);
+      continue;
     }
+    if (s->part == DX_SPOOL_ALIASES)
+      dx_spool_sweep_alias(spool, s->key);
+    else if (!sweep_key(spool, s, s->key))
+      return DX_ASK_AGAIN_MS;
+    s->key[0] = '\0';
+    if (dx_monotonic_ms() > until_ms)
+      return 0;
   }
-  dx_sweep_stop(s);
-  dx_spool_sweep_aliases(spool, dx_monotonic_ms() + DX_SWEEP_MS);
   dx_log(DX_LOG_DEBUG, "the spool is swept");
   return DX_SWEEP_GAP_MS;
 }

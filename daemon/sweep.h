@@ -15,8 +15,8 @@
  * cupsd is asked about each record that may be removed, so that a sweep takes
  * several turns of the event loop.
  *
- * Blocking: the disk, for each turn at most DX_TURN_MS, and once DX_SWEEP_MS.
- * Failures are logged, not reported.
+ * Blocking: the disk; a turn ends after DX_SWEEP_TURN_MS, with the record that
+ * it has begun, which is one fsync at most. Failures are logged, not reported.
  */
 #ifndef DX_SWEEP_H
 #define DX_SWEEP_H
@@ -40,9 +40,9 @@ struct dx_sweep {
   void *rerun_ctx;
   /* Of a sweep in progress; zeros at first. */
   enum dx_spool_part part;
-  char *keys;
-  const char *key; /* the next one, in keys; NULL: no sweep */
-  size_t print;    /* of this key: the next one that cupsd is asked about */
+  DIR *dir;               /* of this part; NULL: no sweep */
+  char key[DX_KEY_BYTES]; /* that an answer is awaited for; else "" */
+  size_t print; /* of this key: the next one that cupsd is asked about */
   enum dx_rerun its_rerun; /* as far as it has answered */
   bool cupsd_is_silent;
 };

@@ -307,8 +307,9 @@ enum dx_code dx_spool_add_document(struct dx_job *job,
 }
 
 /* Moves the directory away first: no process may find a job that is half
- * removed, and the old name must not reappear without its files. After a crash,
- * the sweep removes the rest. */
+ * removed, and the old name must not reappear without its files. Whether the
+ * new one survives a power failure does not matter. After a crash, the sweep
+ * removes the rest. */
 static enum dx_code remove_dir(struct dx_spool *spool, const char *path,
                                struct dx_err *err)
 {
@@ -318,9 +319,9 @@ static enum dx_code remove_dir(struct dx_spool *spool, const char *path,
   if (strncmp(path, "incoming/", 9) == 0)
     return dx_fs_remove_tree(spool->dirfd, path, err);
   name_incoming(away);
-  code = dx_fs_rename_dir(spool->dirfd, path, away, err);
-  if (code == DX_OK)
-    code = dx_fs_sync_parent(spool->dirfd, path, err);
+  if (renameat(spool->dirfd, path, spool->dirfd, away) < 0)
+    return dx_fs_fail(err, errno, "rename", spool->dirfd, path);
+  code = dx_fs_sync_parent(spool->dirfd, path, err);
   if (code == DX_OK || code == DX_E_UNSYNCED)
     code = dx_fs_remove_tree(spool->dirfd, away, err);
   return code;
@@ -399,21 +400,14 @@ void dx_spool_sweep_incoming(struct dx_spool *spool)
   free(names);
 }
 
-void dx_spool_sweep_aliases(struct dx_spool *spool, int64_t until_ms)
+void dx_spool_sweep_alias(struct dx_spool *spool, const char *name)
 {
-  char *names = dx_fs_names(spool->dirfd, "aliases", dx_is_key, NULL);
   char path[DX_JOB_PATH_BYTES], key[DX_KEY_BYTES];
-  const char *name;
 
-  for (name = names;
-       name != NULL && *name != '\0' && dx_monotonic_ms() <= until_ms;
-       name = dx_next_name(name)) {
-    (void)snprintf(path, sizeof(path), "aliases/%s", name);
-    if (spool_resolve(spool, name, key, NULL) == DX_OK &&
-        spool_find(spool, key, NULL) == DX_E_NOT_FOUND)
-      (void)unlinkat(spool->dirfd, path, 0);
-  }
-  free(names);
+  (void)snprintf(path, sizeof(path), "aliases/%s", name);
+  if (spool_resolve(spool, name, key, NULL) == DX_OK &&
+      spool_find(spool, key, NULL) == DX_E_NOT_FOUND)
+    (void)unlinkat(spool->dirfd, path, 0);
 }
 
 /* ---- reading ---- */
@@ -692,14 +686,16 @@ static int compare_runs(const void *a, const void *b)
   return strcmp((const char *)a + DX_KEY_BYTES, (const char *)b + DX_KEY_BYTES);
 }
 
+static const char *const part_names[] = {[DX_SPOOL_RECEIVED] = "received",
+                                         [DX_SPOOL_JOBS] = "jobs",
+                                         [DX_SPOOL_FINISHED] = "finished",
+                                         [DX_SPOOL_ALIASES] = "aliases"};
+
 char *dx_spool_names(struct dx_spool *spool, enum dx_spool_part part,
                      struct dx_err *err)
 {
-  static const char *const parents[] = {[DX_SPOOL_RECEIVED] = "received",
-                                        [DX_SPOOL_JOBS] = "jobs",
-                                        [DX_SPOOL_FINISHED] = "finished"};
   bool has_receipts = part == DX_SPOOL_RECEIVED;
-  char *names = dx_fs_names(spool->dirfd, parents[part],
+  char *names = dx_fs_names(spool->dirfd, part_names[part],
                             has_receipts ? dx_is_receipt_name : dx_is_key, err);
   size_t count = 0;
 
@@ -709,6 +705,37 @@ char *dx_spool_names(struct dx_spool *spool, enum dx_spool_part part,
     count++;
   qsort(names, count, DX_RECEIPT_BYTES, compare_runs);
   return names;
+}
+
+DIR *dx_spool_open_part(struct dx_spool *spool, enum dx_spool_part part,
+                        struct dx_err *err)
+{
+  int fd = dx_fs_open_dir(spool->dirfd, part_names[part], err);
+  DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
+
+  if (fd >= 0 && dir == NULL) {
+    (void)dx_fs_fail(err, errno, "list directory", spool->dirfd,
+                     part_names[part]);
+    (void)close(fd);
+  }
+  return dir;
+}
+
+enum dx_code dx_spool_next_key(DIR *part, char ret_key[DX_KEY_BYTES],
+                               struct dx_err *err)
+{
+  const struct dirent *entry;
+
+  do {
+    errno = 0;
+    entry = readdir(part);
+  } while (entry != NULL && !dx_is_key(entry->d_name));
+  if (entry == NULL && errno != 0)
+    return dx_fs_fail(err, errno, "list directory", dirfd(part), ".");
+  if (entry == NULL)
+    return not_found(err);
+  memcpy(ret_key, entry->d_name, DX_KEY_BYTES);
+  return DX_OK;
 }
 
 /* True for a receipt whose job is in jobs/. */

@@ -19,6 +19,7 @@
 #ifndef DX_SPOOL_H
 #define DX_SPOOL_H
 
+#include <dirent.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -83,13 +84,23 @@ enum dx_spool_part {
   DX_SPOOL_RECEIVED, /* the names KEY.RUN of all receipts, oldest first, so that
                         the newest run of a print job takes over its job */
   DX_SPOOL_JOBS,     /* the keys below jobs/ */
-  DX_SPOOL_FINISHED  /* the keys below finished/ */
+  DX_SPOOL_FINISHED, /* the keys below finished/ */
+  DX_SPOOL_ALIASES   /* the links below aliases/: only for the sweep */
 };
 
 /* All names, as dx_fs_names() returns them; the caller frees. NULL with *err
  * filled. */
 char *dx_spool_names(struct dx_spool *spool, enum dx_spool_part part,
                      struct dx_err *err);
+
+/* For the sweep, which must not read a hundred thousand names at once: opens
+ * the directory, which the caller closes; NULL with *err filled. Then the next
+ * key or alias; E_NOT_FOUND at the end. What is added or removed meanwhile may
+ * be missing. */
+DIR *dx_spool_open_part(struct dx_spool *spool, enum dx_spool_part part,
+                        struct dx_err *err);
+enum dx_code dx_spool_next_key(DIR *part, char ret_key[DX_KEY_BYTES],
+                               struct dx_err *err) DX_MUST_USE;
 
 /* Calls `each` for every name in the parts from `first` on, but for no receipt
  * whose key is in jobs/, in the order in which jobs move: none is missed, but
@@ -178,8 +189,8 @@ enum dx_code dx_spool_remove(struct dx_spool *spool, struct dx_job **job,
 
 /* Removes what killed receivers have left below incoming/. */
 void dx_spool_sweep_incoming(struct dx_spool *spool);
-/* Removes the aliases of removed jobs, until that monotonic time. */
-void dx_spool_sweep_aliases(struct dx_spool *spool, int64_t until_ms);
+/* Removes an alias if its job was removed. */
+void dx_spool_sweep_alias(struct dx_spool *spool, const char *name);
 
 /*
  * Moves an unreadable job or receipt to damaged/, on request of a user.

@@ -213,9 +213,10 @@ function rename_job(from, to,    path)
   move_all(from, to)
   if (to ~ /\/finished\//) # after a power failure it is moved again
     return
-  add_name(to)
-  if (to ~ /\/incoming\//)
+  if (to ~ /\/incoming\//) # from where a power failure may take it
     unsynced[$1, parent(from)] = " " from
+  else
+    add_name(to)
 }
 
 # Names that are not durable yet, by process and directory.
