@@ -115,8 +115,11 @@ int64_t dx_poll_wait_ms(const struct dx_poll_forecast *forecast,
                            median * exp(-DX_POLL_FIRST_SPREADS * spread));
     step = clamp(DX_POLL_STEP_PART * sqrt(spread) * median, DX_POLL_STEP_MIN_MS,
                  DX_POLL_STEP_MAX_MS);
+    /* The wait for the first poll is not a step that grows: the prediction may
+     * have become shorter meanwhile. */
     if (age > median * exp(DX_POLL_OVERDUE_SPREADS * spread))
-      step = fmin(fmax(last, step) * DX_POLL_GROWTH, DX_POLL_MAX_MS);
+      step = fmin((2 * last > age ? step : fmax(last, step)) * DX_POLL_GROWTH,
+                  DX_POLL_MAX_MS);
     jitter = DX_POLL_JITTER;
   } else {
     if (last_ms <= 0)

@@ -404,6 +404,19 @@ static void with_a_spread_of_six_tenths_it_is_half_of_the_median(void **state)
               5250, 1.01);
 }
 
+/* Documents become faster while the first poll is awaited: it took that long
+ * only because of what was known then. */
+static void wait_for_the_first_poll_does_not_grow(void **state)
+{
+  const struct dx_poll_forecast f = {20000, 0.1};
+  int64_t next = dx_poll_wait_ms(&f, DX_PHASE_SOURCE, 28000, 28000, 0.5);
+
+  (void)state;
+  assert_near((double)next, 1423, 1.01);
+  next = dx_poll_wait_ms(&f, DX_PHASE_SOURCE, 28000 + next, next, 0.5);
+  assert_near((double)next, 1779, 1.01);
+}
+
 /* Whatever was learned, and however old it is. */
 static void every_wait_has_a_minimum_and_a_maximum(void **state)
 {
@@ -645,6 +658,7 @@ int main(void)
       POLL_TEST(case_is_polled_immediately_and_then_like_a_source),
       POLL_TEST(spread_determines_first_poll_and_interval),
       POLL_TEST(with_a_spread_of_six_tenths_it_is_half_of_the_median),
+      POLL_TEST(wait_for_the_first_poll_does_not_grow),
       POLL_TEST(every_wait_has_a_minimum_and_a_maximum),
       POLL_TEST(knowing_the_pages_saves_calls_and_lag),
       POLL_TEST(history_is_read_by_the_next_process),
