@@ -78,7 +78,8 @@ row() # WHAT UNIT OURS THEIRS ALTERNATIVE AIM
     FILENAME == ARGV[1] { ours[++n] = $1; next }
     { theirs[++m] = $1 }
     END {
-      for (i = 1; i <= n && i <= m; i++) ratios[i] = ours[i] / theirs[i]
+      for (i = 1; i <= n && i <= m && theirs[i] != 0; i++)
+        ratios[i] = ours[i] / theirs[i]
       sorted(ratios, i - 1, r)
       printf "%-30s%5s%s%s%8s %-8s%5s  %s\n", what, unit, three(ours, n),
         three(theirs, m), (i > 1 ? text(median(r, i - 1)) : "-"), aim, busy, name
@@ -129,8 +130,9 @@ configure() # SPOOL [URL]
   mkdir -m 700 "$1"
   (
     umask 077
-    printf 'SpoolDir %s\n<Service default>\nToken file\nTokenFile %s\n' \
-      "$1" "$dir/token" > "$config"
+    printf 'SpoolDir %s\nStatusSocket %s\n' "$1" "$dir/status" > "$config"
+    printf '<Service default>\nToken file\nTokenFile %s\n' "$dir/token" \
+      >> "$config"
     [ -z "${2-}" ] || printf 'BaseURL %s\n</Service>\n' "$2" \
       >> "$config"
   )
@@ -159,6 +161,14 @@ stop_daemon()
   daemon_pid=
 }
 daemon_cpu() { awk '{ print $1 / 1e6 }' "/proc/$daemon_pid/schedstat"; } # ms
+# The process of the status socket.
+status_pid() { cut -d ' ' -f 1 "/proc/$daemon_pid/task/$daemon_pid/children"; }
+# "CHARACTERS BLOCKS": what it has passed to write(), and what goes to the disk.
+daemon_wrote_mib()
+{
+  awk '{ v[$1] = $2 / 1048576 } END { print v["wchar:"], v["write_bytes:"] }' \
+    "/proc/$daemon_pid/io"
+}
 daemon_peak_mib()
 {
   awk '$1 == "VmHWM:" { print $2 / 1024 }' "/proc/$daemon_pid/status"

@@ -154,6 +154,9 @@ for n in $(seq "$(size 3 1)"); do
     >> "$dir/many-cpu"
   daemon_cpu | awk '{ print $1 / 1000 }' >> "$dir/many-daemon"
   daemon_peak_mib >> "$dir/many-peak"
+  daemon_wrote_mib > "$dir/wrote"
+  cut -d ' ' -f 1 "$dir/wrote" >> "$dir/many-wrote"
+  cut -d ' ' -f 2 "$dir/wrote" >> "$dir/many-disk"
   stop_daemon
   wc -l < "$dir/count" | awk -v n="$documents" '{ print $1 / n }' \
     >> "$dir/many-fsyncs"
@@ -161,6 +164,8 @@ done
 echo "a job of $documents documents, at twenty times the rate"
 row '  time' s "$dir/many-wall" - '' ''
 row '  processor time' s "$dir/many-cpu" - '' ''
-row '  of it docextractd' s "$dir/many-daemon" - '' ''
+row '  of it docextractd' s "$dir/many-daemon" - '' '<= 2'
+row '  written by docextractd' MiB "$dir/many-wrote" - '' '<= 200'
+row '    to the disk' MiB "$dir/many-disk" - '' '<= 200'
 row '  peak memory of docextractd' MiB "$dir/many-peak" - '' ''
 row '  fsyncs of a document' '' "$dir/many-fsyncs" - '' '<= 17'

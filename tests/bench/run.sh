@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 #
-# run.sh - all benchmarks in one table, about twenty minutes. Needs curl, jq, gs,
+# run.sh - all benchmarks in one table, about half an hour. Needs curl, jq, gs,
 # qpdf, 2 GiB of free space in TMPDIR and 1 GiB of memory in /dev/shm; strace
-# for system calls. lib.sh says how the figures are made; nothing here is
-# a test. Finds the programs in $DX_BUILD (default: the top of the tree); `make
-# bench` builds and runs.
+# for system calls; perf for the processor time of processes that end. lib.sh
+# says how the figures are made; nothing here is a test. Finds the programs in
+# $DX_BUILD (default: the top of the tree); `make bench` builds and runs.
 set -u
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -34,8 +34,8 @@ printf '%s: %s; %s, %s, %s\n\n' "$tmp" "$(file_system)" \
 
 export DX_BENCH_HEADING=
 status=0
-for name in throughput large cpu first_byte first_call many waiting queue thousand disk \
-  filter lag hosts outages; do
+for name in throughput large cpu first_byte first_call many waiting hospital queue thousand \
+  disk filter lag hosts outages; do
   "$here/$name.sh" || {
     echo "bench: $name could not be measured" >&2
     status=1

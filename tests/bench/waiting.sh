@@ -2,7 +2,8 @@
 #
 # waiting.sh - what grows with the number of charts that wait during an outage,
 # and what should not: the start and the end of docextractd, an idle second, one
-# more print, memory. The service is away. The alternative is ten waiting charts.
+# more print, `docextract metrics`, memory. The service is away. The alternative
+# is ten waiting charts.
 . "$(dirname "$0")/lib.sh"
 
 few=10
@@ -78,6 +79,44 @@ idle_second() # the CPU of one, in ms
   difference "$before" "$(daemon_cpu)" | awk '{ print $1 / 10 }'
 }
 
+# A thousand in a minute, as a part of a processor: in docextractd, and in the
+# process that answers on the status socket, whose end only perf can count.
+metrics_calls=$(size 20 2)
+of_a_minute() # reads the CPU of all calls, in ms
+{
+  awk -v n="$metrics_calls" '{ print $1 / n * 1000 / 60000 * 100 }'
+}
+call_metrics() # COMMAND...
+{
+  local i
+  for ((i = 0; i < metrics_calls; i++)); do "$@" > "$dir/metrics"; done
+}
+ask_status() # what a user gets who may not read the spool
+{
+  python3 -c '
+import socket, sys
+s = socket.socket(socket.AF_UNIX)
+s.connect(sys.argv[1])
+s.sendall(b"metrics\n")
+while data := s.recv(65536):
+    sys.stdout.buffer.write(data)' "$dir/status"
+}
+measure_metrics() # NAME
+{
+  local before
+  before=$(daemon_cpu)
+  call_metrics measured "$build/cli/docextract" -c "$config" metrics
+  difference "$before" "$(daemon_cpu)" | of_a_minute > "$dir/$1-metrics"
+  cpu > "$dir/$1-command"
+  [ -n "$(command -v perf)" ] || return 0
+  export -f ask_status call_metrics
+  export dir metrics_calls
+  perf stat -x , -e task-clock -o "$dir/perf" -p "$(status_pid)" -- \
+    bash -c 'call_metrics ask_status'
+  awk -F , '$3 == "task-clock" { print $1 }' "$dir/perf" | of_a_minute \
+    > "$dir/$1-status"
+}
+
 measure_waiting() # N
 {
   local from before i
@@ -101,6 +140,7 @@ measure_waiting() # N
   awk '$1 == "VmRSS:" { print $2 / 1024 }' "/proc/$daemon_pid/status" \
     > "$dir/$1-memory"
   find "/proc/$daemon_pid/fd" -mindepth 1 | wc -l > "$dir/$1-open"
+  measure_metrics "$1"
   measure_stop > "$dir/$1-stop"
   # Each waits for an answer of cupsd, which is away. In place: a new file would
   # be a copy.
@@ -134,6 +174,14 @@ for n in $(size '1000 10000 50000' 100); do
     "$few waiting charts" ''
   row '  CPU of one more print' ms "$dir/$n-print" "$dir/$few-print" \
     "$few waiting charts" '<= 1.5'
+  row '  CPU of 1000 metrics a minute' % "$dir/$n-metrics" "$dir/$few-metrics" \
+    "$few waiting charts" '<= 2'
+  if [ -s "$dir/$n-status" ]; then
+    row '    by the status socket' % "$dir/$n-status" "$dir/$few-status" \
+      "$few waiting charts" '<= 2'
+  fi
+  row '    CPU of the command' ms "$dir/$n-command" "$dir/$few-command" \
+    "$few waiting charts" ''
   row '  memory' MiB "$dir/$n-memory" "$dir/$few-memory" \
     "$few waiting charts" ''
   of_each "$n" memory 1024

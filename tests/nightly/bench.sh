@@ -24,7 +24,8 @@ for what in 'PUT of 16 MiB' 'PUT of 2 MiB, 50 ms away' '16 MiB, stdin to result'
   'of a second job' 'lp to the first call' \
   'docextractd: CPU of a look' 'fsyncs of a document' \
   '2 prints, auto: queue free' 'after each upload' 'connections, api' \
-  'connections, storage' 'calls per second' 'pages of text: 10'; do
+  'connections, storage' 'calls per second' 'of it for them' \
+  'written by docextractd' 'a sweep blocks' 'pages of text: 10'; do
   has "it has a row for: $what" "$(cat "$table")" \
     "^ *$what +([A-Za-z/]+ +)?$number +$number +$number "
 done

@@ -21,8 +21,10 @@
 #define FIXTURE_CALLS_MAX 400000
 #define FIXTURE_SOURCES_MAX 40000
 #define FIXTURE_FILES_MAX 4
+#ifndef FIXTURE_JOBS_MAX /* tests/bench/hospital.c has more */
 #define FIXTURE_CASES_MAX 4
 #define FIXTURE_JOBS_MAX 1100
+#endif
 #define FIXTURE_NAME_BYTES 32
 #define FIXTURE_DAY_MS 86400000LL
 #define SLACK_MS 300 /* the rate limit, and turns of the event loop */
@@ -79,6 +81,8 @@ struct fixture {
    * ends as failed. NULL: it does not. */
   bool (*fails)(const char *name, int64_t at_ms);
   size_t case_count;
+  /* Of a source whose first file has this name. NULL: case_count. */
+  size_t (*cases)(const char *name);
   int64_t case_ms[FIXTURE_CASES_MAX]; /* from `complete` until it is ready */
   int64_t clock_off_ms;               /* of the service's Date */
   int failing_syncs; /* that many fsyncs of a directory fail next */
