@@ -63,7 +63,8 @@ extern const char *const dx_algorithm_names[DX_ALG_COUNT];
   X(DX_TOKEN_KEY, "key", TokenKeyFile, token_key_file, KEY_PATH, "path",     \
     "The key that signs tokens: for HS algorithms, the bytes of the secret, " \
     "not its base64; for the others, a private key in PEM format.",          \
-    0, "check TokenAlgorithm, TokenKeyFile, TokenKeyID, and TokenClaim",     \
+    0, "check TokenAlgorithm, TokenKeyFile, TokenKeyID, and TokenClaim; a "  \
+    "shared secret that came as base64 or hex must be decoded first",        \
     token_read_key)                                                          \
   X(DX_TOKEN_FILE, "file", TokenFile, token_file, KEY_PATH, "path",          \
     "File that contains the token; it is read for each call.",               \

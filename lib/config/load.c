@@ -230,8 +230,10 @@ static void warn_of_path(const struct parser *p, const struct dx_directive *row,
   (void)snprintf(parent, sizeof(parent), "%.*s", len, path);
   if (e == ENOENT && is_dir && row->in_service && access(parent, F_OK) == 0)
     return;
-  if (e == ENOENT || e == ENOTDIR)
+  if (e == ENOENT)
     wrong = "does not exist; create it, or fix the path";
+  else if (e == ENOTDIR)
+    wrong = "is below a file; move that file, or fix the path";
   else if (e == 0 && is_dir && !S_ISDIR(st->st_mode))
     wrong = "is not a directory; fix the path";
   else if (e == 0 && !is_dir && !S_ISREG(st->st_mode))

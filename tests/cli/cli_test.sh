@@ -556,7 +556,7 @@ is 'hello: and says so, once' \
 
 make_key "$dir/other-key"
 KEY=$dir/other-key configure
-fails 'a wrong key' 'token accepted' 77 'TokenKeyFile'
+fails 'a wrong key' 'token accepted' 77 'TokenKeyFile.* base64 or hex must be decoded'
 start_sim --skew 7200
 configure
 fails 'a clock that is behind' 'token accepted' 77 '7[0-2][0-9]{2} s behind'

@@ -508,16 +508,19 @@ static void missing_file_is_a_warning(void **state)
   static const char text[] =
       "SpoolDir /nowhere/spool\nResultsDir /nowhere/x/results\n" OPEN URL KEY
       "CAFile /dev/null\nSeparatorPage /nowhere/page.pdf\n"
-      "TokenCommand %s --all\nTokenFile %s\nResultsDir %s/results\n" CLOSE;
+      "TokenCommand %s --all\nTokenFile %s\nResultsDir %s/results\n"
+      "StorageCAFile %s/below\n" CLOSE;
   struct dx_config_notes notes = {.mistake_count = 0};
-  char filled[512], numbers[64];
+  char filled[700], numbers[64];
 
   (void)state;
   write_file(key_path, "x", 1, 0600);
-  (void)snprintf(filled, sizeof(filled), text, key_path, key_path, dir);
+  (void)snprintf(filled, sizeof(filled), text, key_path, key_path, dir,
+                 key_path);
   assert_int_equal(check_all(filled, &notes), 0);
   numbers_of(&notes.warnings, numbers, sizeof(numbers));
-  assert_string_equal(numbers, "1 2 5 6 7 8 ");
+  assert_string_equal(numbers, "1 2 5 6 7 8 11 ");
+  assert_non_null(strstr(dx_buf_text(&notes.warnings), "is below a file; "));
   assert_non_null(strstr(dx_buf_text(&notes.warnings),
                          "8: TokenCommand '/var/tmp/dx-unit-"));
   assert_non_null(
