@@ -114,10 +114,9 @@ static bool is_misplaced(const struct place *p)
   case 0x95: /* • */
   case 0xA2: /* ¢ */
   case 0xA3: /* £ */
+  case 0xA4: /* ¤ */
   case 0xA5: /* ¥ */
     return follows;
-  case 0xA4: /* ¤: the euro sign of ISO-8859-15 */
-    return true;
   case 0x87: /* ‡ */
   case 0x88: /* ˆ */
   case 0x89: /* ‰ */

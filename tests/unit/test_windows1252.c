@@ -86,7 +86,6 @@ static const struct {
     {"\x95 item\n\x95item", NULL},
     {"creaci\xA2", "\xA2"},
     {"5\xA2", NULL},
-    {"25 \xA4", "\xA4"},
     /* boxes */
     {"\xDA\xC4\xC4\xBF", "\xBF"},
     {"\xC9\xCD\xCD\xCD\xBB", "\xCD\xBB"},
