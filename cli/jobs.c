@@ -72,8 +72,8 @@ static void jobs_describe(const struct list *list, const struct dx_job *job,
 {
   const struct dx_problem *problem = dx_job_problem(job);
   time_t at = (time_t)(problem->retry_at / 1000);
-  const char *known = dx_line(problem->text),
-             *hook = ""; /* hook: of OnResult */
+  const char *known = dx_line(problem->text);
+  const char *hook = ""; /* of OnResult */
   char retry[32] = "", again[64], said[SAID_BYTES];
   char both[2 * DX_ERR_TEXT_BYTES + 4];
   bool is_said; /* there is nothing to add to the sentence */

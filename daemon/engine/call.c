@@ -424,7 +424,7 @@ struct call *engine_begin_call(struct dx_engine *engine,
   struct service_state *svc = engine_section_of(engine, sub);
   struct call *call = LIST_FIRST(&engine->spare_calls);
 
-  assert(call != NULL); /* engine.c begins no more than there are */
+  assert(call != NULL); /* next.c begins no more than there are */
   LIST_REMOVE(call, spare);
   engine_rouse(sub->job->drive);
   run->waiting_since = 0;

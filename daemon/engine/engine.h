@@ -21,8 +21,9 @@
  *
  * Ownership: jobs and drives belong to the caller, and must exist until
  * `released`, dx_engine_remove(), or dx_engine_free(); config, spool, and http
- * are borrowed. Blocking: dx_engine_run() waits at most timeout_ms for events,
- * and also for the disk, a TokenCommand, and slots of the rate limit.
+ * are borrowed.
+ * Blocking: dx_engine_run() waits at most timeout_ms for events, and also for
+ * the disk, a TokenCommand, and slots of the rate limit.
  */
 #ifndef DX_ENGINE_H
 #define DX_ENGINE_H

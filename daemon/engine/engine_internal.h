@@ -17,11 +17,11 @@
  *     common.c     what all steps share
  *
  * engine.c calls steps.c, which offers the steps to next.c; next.c calls the
- * steps, and a step calls call.c and common.c. In addition,
- * register.c calls upload.c and poll.c, because a new source resets their
- * state, and upload.c and fetch.c call poll.c. A step changes the job in
- * memory and marks it dirty; steps.c writes the journal before the next step,
- * which results from the state of the job.
+ * steps, and a step calls call.c and common.c. In addition, register.c calls
+ * upload.c and poll.c, because a new source resets their state, and upload.c
+ * and fetch.c call poll.c. A step changes the job in memory and marks it dirty;
+ * steps.c writes the journal before the next step, which results from the state
+ * of the job.
  */
 #ifndef DX_ENGINE_INTERNAL_H
 #define DX_ENGINE_INTERNAL_H

@@ -7,7 +7,7 @@
  * what else this computer does.
  *
  * After an outage: all charts were printed while the service was away. Then it
- * is back, and somebody waits for one of two new charts a minute, of the
+ * is back, and a client waits for one of two new charts a minute, of the
  * section that has the backlog, and of another one of the same host. Times are
  * from the first good call on, without the time that the service takes to
  * process a chart. The alternative has ten charts that wait.
@@ -197,7 +197,7 @@ static bool refuse(const struct fixture_call *call,
 struct recovery {
   struct figures used;       /* of the rate, in percent */
   struct figures first;      /* result of a chart that has waited, in s */
-  struct figures new, other; /* somebody waits for them, in s */
+  struct figures new, other; /* a client waits for them, in s */
   struct figures cpu;        /* of a call, in ms */
 };
 
@@ -285,7 +285,7 @@ static void after_an_outage(void)
   print_row("CPU of a call", "ms", &ours.cpu, &theirs.cpu, few, "");
   print_row("first result, and processing", "s", &ours.first, &theirs.first,
             few, "<= 15");
-  print_row("somebody waits", "s", &ours.new, &theirs.new, few, "<= 15");
+  print_row("a client waits", "s", &ours.new, &theirs.new, few, "<= 15");
   print_row("  of another section", "s", &ours.other, &theirs.other, few,
             "<= 15");
 }

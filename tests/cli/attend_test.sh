@@ -27,6 +27,17 @@ end_play()
   wait "$playing"
   playing=
 }
+begin_dx() # ARGUMENT...: a command in the background
+{
+  "$program" -c "$conf" "$@" > "$dir/out" 2> "$dir/err" &
+  pid=$!
+}
+end_dx() # SIGNAL: ends it, and what docextractd plays
+{
+  kill -"$1" "$pid"
+  reap
+  end_play
+}
 stop_play() { { kill -KILL "$playing"; wait "$playing"; } 2> "$dir/null"; playing=; }
 clear_play() { [ -z "$playing" ] || kill -KILL "$playing"; }
 trap 'finish clear_play' EXIT
@@ -116,9 +127,7 @@ env --default-signal=INT "$program" -c "$conf" submit "$dir/a.pdf" \
   > "$dir/out" 2> "$dir/err" &
 pid=$!
 until_true says '; waiting'
-kill -INT "$pid"
-reap
-end_play
+end_dx INT
 has 'submit: a signal ends it, not the job' "$rc $(tail -n 1 "$dir/err")" \
   '^75 .*stopped; docextractd continues .*: docextract cancel [0-9a-f]{32}$'
 is 'submit: the job stays' "$(ls "$spool/received" | wc -l)" 1
@@ -176,15 +185,12 @@ has 'one that ends before it responds' "$rc $err" '^75 .*try again$'
 
 # Two commands that wait for their responses, and a signal.
 play "? cancel\nhold"
-"$program" -c "$conf" cancel "$key" "${key:0:8}" > "$dir/out" 2> "$dir/err" &
-pid=$!
+begin_dx cancel "$key" "${key:0:8}"
 until_true test -s "$dir/played"
 caught=0x$(sed -n 's/^SigCgt:\t//p' "/proc/$pid/status")
 is 'nohup: an ignored SIGINT stays so, SIGTERM is handled' \
   $((caught & 1 << 1)),$((caught & 1 << 14)) 0,16384
-kill -TERM "$pid"
-reap
-end_play
+end_dx TERM
 has 'a signal stops all that the command has to do' "$rc $(xargs < "$dir/err")" \
   "^75 docextract: $key: stopped docextract: stopped; 1 of 2 were not processed\$"
 is 'and nothing more is asked' "$(wc -l < "$dir/played")" 1
@@ -193,12 +199,9 @@ play '? attend\n> end OK success'
 dx submit "$dir/b.pdf"
 end_play
 play '? cancel\nhold'
-"$program" -c "$conf" cancel --all > "$dir/out" 2> "$dir/err" &
-pid=$!
+begin_dx cancel --all
 until_true test -s "$dir/played"
-kill -TERM "$pid"
-reap
-end_play
+end_dx TERM
 has 'cancel --all: a signal stops it' "$rc $(tail -n 1 "$dir/err")" \
   '^75 docextract: stopped; not all jobs were processed$'
 is 'cancel --all: and nothing more is asked' "$(wc -l < "$dir/played")" 1
