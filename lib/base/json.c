@@ -115,20 +115,31 @@ static void break_line(struct dx_json_out *out)
     dx_buf_puts(&out->text, "\t");
 }
 
-static void put_quoted(struct dx_buf *to, const char *text)
+static void put_escaped(struct dx_buf *to, char c)
 {
   static const char escaped[] = "\"\\\b\f\n\r\t", letters[] = "\"\\bfnrt";
-  const char *at;
+  const char *at = strchr(escaped, c);
+
+  if (at != NULL)
+    dx_buf_printf(to, "\\%c", letters[at - escaped]);
+  else
+    dx_buf_printf(to, "\\u%04x", (unsigned)c);
+}
+
+static void put_quoted(struct dx_buf *to, const char *text)
+{
+  size_t n;
 
   dx_buf_puts(to, "\"");
-  for (; *text != '\0'; text++) {
-    at = strchr(escaped, *text);
-    if (at != NULL)
-      dx_buf_printf(to, "\\%c", letters[at - escaped]);
-    else if ((unsigned char)*text < ' ')
-      dx_buf_printf(to, "\\u%04x", (unsigned)*text);
-    else
-      dx_buf_add(to, text, 1);
+  while (*text != '\0') {
+    for (n = 0;
+         (unsigned char)text[n] >= ' ' && text[n] != '"' && text[n] != '\\';
+         n++)
+      ;
+    dx_buf_add(to, text, n);
+    text += n;
+    if (*text != '\0')
+      put_escaped(to, *text++);
   }
   dx_buf_puts(to, "\"");
 }
