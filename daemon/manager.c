@@ -248,7 +248,7 @@ static bool on_may_still_send(void *ctx, struct dx_job *job)
 bool manager_drive(struct manager *manager, struct managed *managed)
 {
   const struct dx_job *job = managed->job;
-  bool is_over = dx_job_is_final(job) && !job->dirty;
+  bool is_over = dx_job_is_final(job) && !dx_job_must_be_saved(job);
   struct dx_err err;
   size_t i;
 

@@ -142,19 +142,6 @@ int64_t engine_overdue_wait_ms(const struct service_state *svc,
                             svc->service->processing_limit_ms);
 }
 
-enum dx_code engine_write(struct dx_engine *engine, struct dx_job *job,
-                          bool durably, struct dx_err *err)
-{
-  enum dx_code code =
-      durably ? dx_job_save(job, err) : dx_job_publish(job, err);
-
-  if (code == DX_OK)
-    engine->observer.saved(engine->observer.ctx, job);
-  else
-    job->dirty = true; /* no step starts before this is written */
-  return code;
-}
-
 /* ---- notes and problems ---- */
 
 void engine_note(struct dx_engine *engine, struct dx_job *job,

@@ -40,7 +40,7 @@ static enum dx_code deliver_results(struct dx_submission *sub, const char *dir,
     if (code ==
         DX_E_DAMAGED) { /* the stored copy was changed: fetch it again */
       sub->cases[i].state = DX_CASE_WAITING;
-      sub->job->dirty = true;
+      dx_submission_mark(sub);
       code = DX_OK;
     }
   }
@@ -116,15 +116,15 @@ enum dx_code engine_tell_failures(struct dx_engine *engine, struct dx_job *job,
   return code;
 }
 
-void engine_resume_deliver(struct dx_submission *sub, bool was_dirty)
+void engine_resume_deliver(struct dx_submission *sub, bool was_saved)
 {
   if (!dx_state_is_final(sub->state) || sub->state == DX_ST_EXTRACTED)
     return;
-  if (!was_dirty && sub->failed_at != 0) {
+  if (was_saved && sub->failed_at != 0) {
     run_of(sub)->deliver.told_ms = sub->failed_at;
     return;
   }
-  sub->job->dirty = true; /* it may have no manifest yet */
+  dx_submission_mark(sub); /* it may have no manifest yet */
   if (sub->job->has_hook && sub->hook_ms == 0)
     dx_submission_call_hook(sub);
 }

@@ -122,9 +122,9 @@ void dx_engine_free(struct dx_engine **engine_at)
   while (!TAILQ_EMPTY(&engine->drives)) {
     job = TAILQ_FIRST(&engine->drives)->job;
     /* Thousands of waiting jobs may be behind: the service or the next try will
-     * report the same again. After a restore, thousands may be dirty: the next
+     * report the same again. After a restore, thousands must be saved: the next
      * process notices the same again, as after a crash. */
-    if (job->dirty && dx_monotonic_ms() < until)
+    if (dx_job_must_be_saved(job) && dx_monotonic_ms() < until)
       (void)engine_save_job(engine, job, true);
     engine_release_job(engine, job);
   }
@@ -142,7 +142,7 @@ enum dx_code dx_engine_add(struct dx_engine *engine, struct dx_drive *drive,
                            struct dx_job *job, struct dx_err *err)
 {
   struct service_state *svc;
-  bool was_dirty = job->dirty;
+  bool was_saved = !dx_job_must_be_saved(job);
   size_t i, k;
 
   *drive = (struct dx_drive){
@@ -188,9 +188,7 @@ enum dx_code dx_engine_add(struct dx_engine *engine, struct dx_drive *drive,
     sub->overdue = false;
     for (k = 0; k < sub->case_count; k++)
       sub->cases[k].polled = (struct dx_polled){0};
-    engine_resume_deliver(sub, was_dirty);
-    if (sub->registering)
-      engine_register_lost(sub);
+    engine_resume_deliver(sub, was_saved);
     engine_resume_upload(sub);
   }
   engine_tell_problem(engine, job);
@@ -260,7 +258,8 @@ enum dx_code dx_engine_remove(struct dx_engine *engine, struct dx_job *job)
   for (i = 0; i < job->submission_count; i++)
     if (run_of(&job->submissions[i])->call != NULL)
       return DX_E_BUSY;
-  if ((job->dirty || job->behind) && !engine_save_job(engine, job, true))
+  if ((dx_job_must_be_saved(job) || job->behind) &&
+      !engine_save_job(engine, job, true))
     return DX_E_IO;
   engine_release_job(engine, job);
   return DX_OK;
@@ -278,7 +277,7 @@ static bool engine_reap(struct dx_engine *engine)
     struct dx_job *job = drive->job;
 
     drive = TAILQ_NEXT(drive, turn);
-    is_over = !job->dirty;
+    is_over = !dx_job_must_be_saved(job);
     if (is_over && !job->is_halted)
       for (i = 0; i < job->submission_count; i++) {
         engine_check_limit(engine, &job->submissions[i]);
@@ -292,7 +291,7 @@ static bool engine_reap(struct dx_engine *engine)
     }
     if (!is_over || (!job->is_halted && dx_job_awaits_hook(job)))
       continue;
-    if (job->dirty || job->behind)
+    if (dx_job_must_be_saved(job) || job->behind)
       (void)engine_save_job(engine, job, true);
     engine_release_job(engine, job);
     engine->observer.released(engine->observer.ctx, job);

@@ -64,7 +64,8 @@ struct dx_drive {
                       it, or something has changed since then */
   int64_t due_ms;  /* after a local failure: next try; monotonic */
   int64_t late_ms; /* if the job is behind: when to publish; monotonic */
-  int64_t ask_ms;  /* no permission: nothing is sent before then */
+  int64_t written_ms;     /* when the journal was written last; monotonic */
+  int64_t ask_ms;         /* no permission: nothing is sent before then */
   enum dx_note_kind told; /* the last problem, if has_told */
   bool has_told;
   struct run *runs; /* one for each submission */

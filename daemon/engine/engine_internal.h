@@ -19,9 +19,9 @@
  * engine.c calls steps.c, which offers the steps to next.c; next.c calls the
  * steps, and a step calls call.c and common.c. In addition, register.c calls
  * upload.c and poll.c, because a new source resets their state, and upload.c
- * and fetch.c call poll.c. A step changes the job in memory and marks it dirty;
- * steps.c writes the journal before the next step, which results from the state
- * of the job.
+ * and fetch.c call poll.c. A step changes the submission in memory, and marks
+ * it if its next step requires that this is durable; steps.c writes the journal
+ * before the next step, which results from the state of the submission.
  */
 #ifndef DX_ENGINE_INTERNAL_H
 #define DX_ENGINE_INTERNAL_H
@@ -262,8 +262,9 @@ struct dx_engine {
 
 /* Performs the due steps of a job; returns when to check again. */
 int64_t engine_run_job(struct dx_engine *engine, struct dx_job *job);
-/* Delivers the manifests of failures, then writes the journal. False after a
- * failure, which is reported. */
+/* Delivers the manifests of failures, then writes the journal with
+ * dx_job_save() or dx_job_publish(). False after a failure, which is reported.
+ */
 bool engine_save_job(struct dx_engine *engine, struct dx_job *job,
                      bool durably);
 /* The submission does not start over any more. */
@@ -310,8 +311,6 @@ enum dx_code engine_keep_source(struct dx_engine *engine,
                                 struct dx_err *err) DX_MUST_USE;
 /* The engine releases the submission. */
 void engine_forget_source(struct dx_engine *engine, struct dx_submission *sub);
-/* Counts a create whose response was lost. */
-void engine_register_lost(struct dx_submission *sub);
 /* Sets svc->may_create: not more sources than can be filled; and svc->why_not.
  */
 void engine_check_storage(const struct dx_engine *engine,
@@ -358,8 +357,8 @@ void engine_deliver(struct dx_engine *engine, struct dx_submission *sub);
  * is written. */
 enum dx_code engine_tell_failures(struct dx_engine *engine, struct dx_job *job,
                                   struct dx_err *err) DX_MUST_USE;
-/* was_dirty: the journal does not contain the last changes. */
-void engine_resume_deliver(struct dx_submission *sub, bool was_dirty);
+/* was_saved: the journal contains the last changes. */
+void engine_resume_deliver(struct dx_submission *sub, bool was_saved);
 
 /* ---- on_result.c ---- */
 
@@ -474,9 +473,6 @@ enum calls engine_next_calls(const struct dx_submission *sub);
 /* How long an overdue submission waits for the next poll. */
 int64_t engine_overdue_wait_ms(const struct service_state *svc,
                                const struct dx_submission *sub);
-/* Writes the journal with dx_job_save(), or with dx_job_publish(). */
-enum dx_code engine_write(struct dx_engine *engine, struct dx_job *job,
-                          bool durably, struct dx_err *err) DX_MUST_USE;
 
 /* Notifies the observer of progress, unless the job has a problem. since_ms:
  * monotonic. */

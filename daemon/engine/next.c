@@ -289,8 +289,7 @@ void engine_consider_put(struct dx_engine *engine, struct dx_submission *sub,
     engine->put_best = sub;
 }
 
-/* Starts the selected upload, if any; returns when to check again. If another
- * submission of its job has failed now, its manifest comes first. */
+/* Starts the selected upload, if any; returns when to check again. */
 static int64_t engine_put_best(struct dx_engine *engine)
 {
   struct dx_submission *best = engine->put_best;

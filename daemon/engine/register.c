@@ -98,11 +98,10 @@ static enum dx_code register_take(struct dx_engine *engine,
   return DX_OK;
 }
 
-void engine_register_lost(struct dx_submission *sub)
+static void register_lost(struct dx_submission *sub)
 {
-  sub->registering = false;
-  sub->job->dirty = true;
   sub->lost_creates++;
+  sub->job->behind = true;
   dx_submission_log(DX_LOG_WARNING, sub,
                     "the response to a registration was lost "
                     "(%" PRId64 " in all)",
@@ -195,8 +194,6 @@ static enum dx_code register_done(struct call *call)
   if (code == DX_OK)
     code = register_take(call->engine, sub, service, &created,
                          response->retry_after_ms, &err);
-  sub->job->dirty = true;
-  sub->registering = false;
   if (code == DX_E_REJECTED)
     dx_blame_count(&run->reg.rejections, now);
   if (code == DX_OK) {
@@ -204,7 +201,7 @@ static enum dx_code register_done(struct call *call)
     register_note_storage(call->svc, sub);
     engine_service_up(call);
   } else if (register_may_be_lost(response, code)) {
-    engine_register_lost(sub);
+    register_lost(sub);
     if (dx_class_of(code) == DX_CL_LOCAL)
       engine_failed(call, &err);
     else
@@ -235,16 +232,7 @@ static enum dx_code register_start(struct call *call, struct dx_err *err)
 
     files[i] = (struct dx_api_file){e->type, e->name};
   }
-  sub->registering = true;
-  /* Nothing is processed before a file arrives: if a power failure undoes this
-   * write, the unused source expires. */
-  code = engine_write(call->engine, job, false, err);
-  if (code == DX_OK)
-    code = dx_api_create(&call->api, files, sub->file_count, err);
-  if (code != DX_OK) { /* nothing was sent */
-    sub->registering = false;
-    job->dirty = true;
-  }
+  code = dx_api_create(&call->api, files, sub->file_count, err);
   free(files);
   return code;
 }

@@ -111,7 +111,7 @@ static bool rest_must_be_looked_at(const struct dx_job *job)
 {
   size_t i;
 
-  if (job->attended || job->dirty || job->is_halted)
+  if (job->attended || dx_job_must_be_saved(job) || job->is_halted)
     return true;
   for (i = 0; i < job->submission_count; i++)
     if (run_of(&job->submissions[i])->call != NULL ||

@@ -4,8 +4,11 @@
  */
 #include "daemon/engine/engine_internal.h"
 
-#define DX_JOURNAL_LATE_MS 1000 /* to collect changes; again for each: */
-#define DX_JOURNAL_LATE_BYTES 98304
+/* A large journal is written less often: these times apply to each part of it.
+ */
+#define DX_JOURNAL_PART_BYTES 98304
+#define DX_JOURNAL_GAP_MS 250   /* between writes that steps wait for */
+#define DX_JOURNAL_LATE_MS 1000 /* to collect other changes, and once more */
 
 void engine_drop_start_over(struct dx_engine *engine,
                             const struct dx_submission *sub)
@@ -22,10 +25,13 @@ bool engine_save_job(struct dx_engine *engine, struct dx_job *job, bool durably)
   enum dx_code code = engine_tell_failures(engine, job, &err);
 
   if (code == DX_OK)
-    code = engine_write(engine, job, durably, &err);
-  if (code == DX_OK)
+    code = durably ? dx_job_save(job, &err) : dx_job_publish(job, &err);
+  job->drive->written_ms = dx_monotonic_ms();
+  if (code == DX_OK) {
+    engine->observer.saved(engine->observer.ctx, job);
     return true;
-  job->dirty = true;
+  }
+  job->dirty = true; /* no step follows before this is written */
   engine_local_failure(engine, job, &err);
   return false;
 }
@@ -40,7 +46,7 @@ static int64_t engine_run_submission(struct dx_engine *engine,
   int64_t due;
   enum step step;
 
-  if (run->call != NULL)
+  if (run->call != NULL || sub->unsaved)
     return NEVER;
   if (dx_state_is_final(sub->state)) {
     engine_drop_start_over(engine, sub);
@@ -100,41 +106,56 @@ static bool engine_fetches_more(const struct dx_job *job, int64_t now)
   return false;
 }
 
-/* For how long changes are collected: a large journal is written less often. */
-static int64_t engine_journal_late_ms(const struct dx_job *job)
+static int64_t engine_journal_parts(const struct dx_job *job)
 {
-  return DX_JOURNAL_LATE_MS *
-         (1 + (int64_t)(job->journal_bytes / DX_JOURNAL_LATE_BYTES));
+  return (int64_t)(job->journal_bytes / DX_JOURNAL_PART_BYTES);
+}
+
+/* The earliest time for the next write: those of several documents share one.
+ */
+static int64_t engine_journal_ms(const struct dx_job *job)
+{
+  return job->drive->written_ms + DX_JOURNAL_GAP_MS * engine_journal_parts(job);
+}
+
+/* True if a step waits for the next write. */
+static bool engine_is_awaited(const struct dx_job *job, int64_t now)
+{
+  size_t i;
+
+  for (i = 0; job->unsaved && i < job->submission_count; i++)
+    if (job->submissions[i].unsaved)
+      return true;
+  return job->unsaved && !engine_fetches_more(job, now);
+}
+
+/* When the journal is to be written; NEVER: nothing has changed. What no step
+ * waits for is collected for a while, so that one write covers several changes.
+ */
+static int64_t engine_journal_due(struct dx_job *job, int64_t now)
+{
+  struct dx_drive *drive = job->drive;
+
+  if (!job->behind)
+    drive->late_ms = 0;
+  else if (drive->late_ms == 0)
+    drive->late_ms = now + DX_JOURNAL_LATE_MS +
+                     DX_JOURNAL_LATE_MS * engine_journal_parts(job);
+  if (job->dirty) /* after a failure, when the job continues */
+    return engine_longer(now, drive->due_ms);
+  if (engine_is_awaited(job, now))
+    return engine_journal_ms(job);
+  return job->behind ? engine_longer(drive->late_ms, engine_journal_ms(job))
+                     : NEVER;
 }
 
 /* Performs the due steps of a job; returns when the next one is due. */
-static int64_t engine_run_steps(struct dx_engine *engine, struct dx_job *job)
+static int64_t engine_run_steps(struct dx_engine *engine, struct dx_job *job,
+                                int64_t now)
 {
-  int64_t late_ms = job->drive->late_ms, now = dx_monotonic_ms();
   int64_t next = NEVER, due;
   size_t i;
 
-  for (i = 0; i < job->submission_count; i++) {
-    run_of(&job->submissions[i])->is_candidate = false;
-    run_of(&job->submissions[i])->line = NULL;
-  }
-  if (now < job->drive->due_ms) { /* until then, users see the problem */
-    if (!job->dirty && job->behind && late_ms != 0)
-      (void)engine_save_job(engine, job, false);
-    return job->drive->due_ms;
-  }
-  /* The journal is written if the next step requires it, or if it has been
-   * behind for a while, so that one write covers several changes. */
-  job->drive->late_ms = 0;
-  if (job->dirty || (job->unsaved && !engine_fetches_more(job, now)))
-    (void)engine_save_job(engine, job, true);
-  else if (job->behind && late_ms != 0 && now >= late_ms)
-    (void)engine_save_job(engine, job, job->unsaved);
-  else if (job->behind)
-    next = job->drive->late_ms =
-        late_ms != 0 ? late_ms : now + engine_journal_late_ms(job);
-  if (job->dirty)
-    return job->drive->due_ms;
   if (job->drive->due_ms != 0) {
     job->drive->due_ms = 0;
     dx_job_set_problem(job, DX_OK, "", 0);
@@ -145,8 +166,6 @@ static int64_t engine_run_steps(struct dx_engine *engine, struct dx_job *job)
     next = due < next ? due : next;
     due = engine_limit_ms(engine, &job->submissions[i]);
     next = due < next ? due : next;
-    if (job->dirty || (job->behind && job->drive->late_ms == 0))
-      next = now; /* first write the journal, or schedule the write */
     if (job->drive->due_ms > now)
       return job->drive->due_ms;
   }
@@ -155,9 +174,19 @@ static int64_t engine_run_steps(struct dx_engine *engine, struct dx_job *job)
 
 int64_t engine_run_job(struct dx_engine *engine, struct dx_job *job)
 {
-  int64_t next = engine_run_steps(engine, job), late_ms = job->drive->late_ms;
+  int64_t now = dx_monotonic_ms(), next, due;
+  size_t i;
 
-  /* A problem that was found now is to be published before the next step. */
-  return !job->dirty && job->behind && late_ms != 0 && late_ms < next ? late_ms
-                                                                      : next;
+  for (i = 0; i < job->submission_count; i++) {
+    run_of(&job->submissions[i])->is_candidate = false;
+    run_of(&job->submissions[i])->line = NULL;
+  }
+  if (engine_journal_due(job, now) <= now) {
+    job->drive->late_ms = 0;
+    (void)engine_save_job(engine, job, dx_job_must_be_saved(job));
+  }
+  next = now < job->drive->due_ms ? job->drive->due_ms
+                                  : engine_run_steps(engine, job, now);
+  due = engine_journal_due(job, now);
+  return due < next ? due : next;
 }

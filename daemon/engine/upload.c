@@ -144,7 +144,7 @@ static enum dx_code upload_done(struct call *call)
       engine_apply(sub, DX_EV_PUT_ALL);
   } else if (code == DX_E_EXPIRED || (code == DX_E_GONE && counts)) {
     sub->url_until_ms = 0; /* it is registered again */
-    sub->job->dirty = true;
+    dx_submission_mark(sub);
     engine_wait(sub, 0, WAIT_NONE);
     upload_report(call, &err);
   } else if (counts) {
@@ -192,14 +192,11 @@ void engine_put_file(struct dx_engine *engine, struct dx_submission *sub)
 {
   struct dx_file *file = upload_next_file(sub);
   struct call *call;
-  struct dx_err err;
 
-  if (file->put == DX_PUT_NONE) {
+  if (file->put == DX_PUT_NONE) { /* first the journal */
     file->put = DX_PUT_SENDING;
-    if (engine_write(engine, sub->job, true, &err) != DX_OK) {
-      engine_local_failure(engine, sub->job, &err);
-      return;
-    }
+    dx_submission_mark(sub);
+    return;
   }
   if (!engine_may_send(engine, sub))
     return;

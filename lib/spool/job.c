@@ -420,15 +420,20 @@ enum dx_code dx_submission_apply(struct dx_submission *sub, enum dx_event event,
         event == DX_EV_SEEN_PROCESSING || event == DX_EV_SEEN_COMPLETE)
       sub->job->behind = true;
     else
-      sub->job->dirty = true;
+      dx_submission_mark(sub);
   }
   return DX_OK;
+}
+
+void dx_submission_mark(struct dx_submission *sub)
+{
+  sub->unsaved = sub->job->unsaved = sub->job->behind = true;
 }
 
 void dx_submission_call_hook(struct dx_submission *sub)
 {
   sub->hook_ms = dx_wall_ms();
-  sub->job->dirty = true;
+  dx_submission_mark(sub);
 }
 
 void dx_submission_end_hook(struct dx_submission *sub)
@@ -437,7 +442,7 @@ void dx_submission_end_hook(struct dx_submission *sub)
 
   sub->hook_ms = 0;
   dx_submission_set_problem(sub, DX_OK, "", 0);
-  sub->job->dirty = true;
+  dx_submission_mark(sub);
   dx_hook_file(sub, name);
   if (dx_job_open_dir(sub->job, NULL) != DX_OK ||
       dx_fs_remove(sub->job->dirfd, name, NULL) != DX_OK)
@@ -608,7 +613,7 @@ enum dx_code dx_submission_set_place(struct dx_submission *sub,
   char **const texts[] = {&sub->section, &sub->base_url, &sub->key_id};
   const char *const values[] = {section, base_url, key_id};
 
-  sub->job->dirty = true;
+  dx_submission_mark(sub);
   return set_texts(texts, values, 3, err);
 }
 

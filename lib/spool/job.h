@@ -111,7 +111,6 @@ struct dx_submission {
   struct dx_case *cases;
   size_t case_count;
   int64_t url_until_ms; /* wall clock: when the signed URLs expire */
-  bool registering;     /* a POST may be on its way */
   int64_t lost_creates, start_overs, reregistrations;
   int64_t failing_since; /* wall ms: its first failed source, since it was
                             extracted or retried; 0: none */
@@ -130,6 +129,7 @@ struct dx_submission {
   struct dx_problem problem; /* if it is final, that of OnResult */
   /* Not in the journal. */
   bool overdue; /* longer than ProcessingLimit */
+  bool unsaved; /* changed since dx_job_save(): none of its steps may follow */
 };
 
 /* Another print job that was the same one, sent again by the CUPS of a client
@@ -160,10 +160,11 @@ struct dx_job {
   char path[DX_JOB_PATH_BYTES]; /* below SpoolDir: "jobs/KEY" */
   int spool_dirfd;              /* SpoolDir, borrowed; -1: none */
   int dirfd;                    /* its directory; -1: it is not open */
-  bool dirty;                   /* the journal is older than the memory */
+  bool dirty;                   /* the journal is older than the memory: no
+                                   step may follow */
   bool behind;                  /* the same, for data that need not be
                                    durable */
-  bool unsaved;                 /* some of its cases are */
+  bool unsaved;                 /* some of its submissions or cases are */
   size_t journal_bytes;         /* its size when it was written last */
   struct dx_problem problem;    /* of the job as a whole, not of one of its
                                    submissions: see dx_job_problem() */
@@ -238,10 +239,20 @@ bool dx_job_next_print(struct dx_job *job);
 /* Applies the transition table and what entering a state implies: times are
  * set; STORED clears the source and where it is, URLs, and cases, and after
  * RETRY the counters of tries; the hook of a final state is due if the job
- * has_hook. Marks the job dirty, or behind if a GET will report the same again.
- */
+ * has_hook. Marks the submission unsaved, or the job behind if a GET will
+ * report the same again. */
 enum dx_code dx_submission_apply(struct dx_submission *sub, enum dx_event event,
                                  struct dx_err *err) DX_MUST_USE;
+
+/* Its next step requires that a change of it is durable: no step of it follows
+ * before dx_job_save(). Other submissions of the job are not affected. */
+void dx_submission_mark(struct dx_submission *sub);
+
+/* True if the journal lacks a change that is to be durable. */
+static inline bool dx_job_must_be_saved(const struct dx_job *job)
+{
+  return job->dirty || job->unsaved;
+}
 
 /* True if bytes of it may have reached its source. */
 bool dx_submission_is_put(const struct dx_submission *sub);
@@ -329,7 +340,7 @@ enum dx_code dx_submission_set_cases(struct dx_submission *sub,
 enum dx_code dx_job_save(struct dx_job *job, struct dx_err *err) DX_MUST_USE;
 /* The same without the fsync of the directory: other processes see the new
  * journal, but a power failure may bring back the old one. For data that the
- * service will report again. A dirty job stays dirty. */
+ * service will report again. A job that must be saved still must. */
 enum dx_code dx_job_publish(struct dx_job *job, struct dx_err *err) DX_MUST_USE;
 
 /* All members of a journal. */

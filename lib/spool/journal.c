@@ -46,7 +46,6 @@ const struct dx_field dx_submission_fields[] = {
     DX_FIELD(dx_submission, TEXT, "section", section),
     DX_FIELD(dx_submission, TEXT, "base_url", base_url),
     DX_FIELD(dx_submission, TEXT, "key_id", key_id),
-    DX_FIELD(dx_submission, FLAG, "registering", registering),
     DX_FIELD(dx_submission, COUNT, "url_until_ms", url_until_ms),
     DX_FIELD(dx_submission, COUNT, "lost_creates", lost_creates),
     DX_FIELD(dx_submission, COUNT, "start_overs", start_overs),
@@ -167,9 +166,11 @@ static void mark_saved(struct dx_job *job)
 {
   size_t i, k;
 
-  for (i = 0; job->unsaved && i < job->submission_count; i++)
+  for (i = 0; i < job->submission_count; i++) {
+    job->submissions[i].unsaved = false;
     for (k = 0; k < job->submissions[i].case_count; k++)
       job->submissions[i].cases[k].unsaved = false;
+  }
   job->dirty = job->unsaved = false;
 }
 

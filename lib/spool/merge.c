@@ -163,7 +163,6 @@ static enum dx_code merge_submission(struct dx_job *old, struct dx_job *fresh,
      * may exist. */
     if (before != NULL && before->state == DX_ST_STORED &&
         sub->state == DX_ST_STORED) {
-      sub->registering = before->registering;
       sub->lost_creates = before->lost_creates;
       sub->start_overs = before->start_overs;
       sub->reregistrations = before->reregistrations;

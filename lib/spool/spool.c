@@ -607,7 +607,8 @@ enum dx_code dx_spool_settle(struct dx_spool *spool, struct dx_job *job,
 {
   enum dx_code code;
 
-  if (job->dirty) /* the saved journal determines what is removed */
+  /* The saved journal determines what is removed. */
+  if (dx_job_must_be_saved(job))
     return DX_OK;
   code = dx_job_delete_documents(job, err);
   /* A crash while a finished job was merged leaves a half-written journal. */

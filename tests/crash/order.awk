@@ -22,7 +22,6 @@ BEGIN {
   rule("journal", "a job has a durable journal before it gets its place")
   rule("jobs", "received/ and jobs/ are fsynced after a job comes, before anything else")
   rule("directory", "a new directory is durable before anything is sent")
-  rule("create", "a registration is in the journal before it is sent")
   rule("put", "an upload is in the durable journal before it is sent")
   rule("stored", "a result is durable in the job before it is delivered")
   rule("known", "the journal says that a result is stored before it is delivered")
@@ -69,7 +68,7 @@ function is_result(name) { return name ~ /^result-[0-9]+-[0-9]+\.json$/ }
 
 # ---- journals ----
 
-# COPY job RUN / COPY sub N STATE REGISTERING SOURCE / COPY file N DOCUMENT
+# COPY job RUN / COPY sub N STATE SOURCE / COPY file N DOCUMENT
 # PUT PATH / COPY case N I STATE ID
 FNR == NR {
   lines[$1, ++line_count[$1]] = $0
@@ -101,7 +100,7 @@ function settle(dir, copy,    i, f)
       cupsd[dir] = f[4]
     } else if (f[2] == "sub") {
       state[dir, f[3]] = f[4]
-      source[dir, f[3]] = f[6]
+      source[dir, f[3]] = f[5]
     } else if (f[2] == "file") {
       files[dir, f[4]] = f[3] " " f[5] " " f[6]
     } else {
@@ -158,8 +157,6 @@ function move_all(from, to)
   move(durable, from, to)
   move(state, from, to)
   move(source, from, to)
-  move(registering, from, to)
-  move(posted, from, to)
   move(files, from, to)
   move(case_state, from, to)
   move(case_name, from, to)
@@ -267,7 +264,7 @@ function rename_manifest(to,    key, part, i, name, good)
 # The id in the name of a manifest, which has no source if the service refuses.
 function manifest_id(dir, f)
 {
-  return f[6] == "-" ? base(dir) "-" f[3] : f[6]
+  return f[5] == "-" ? base(dir) "-" f[3] : f[5]
 }
 
 function rename_journal(copy, dir,    i, f, id)
@@ -281,10 +278,6 @@ function rename_journal(copy, dir,    i, f, id)
       delete manifest[id] # it is one of an earlier attempt
     else if (state[dir, f[3]] != f[4])
       must(f[4] == "extracted" ? "extracted" : "told", manifest[id])
-    # No power failure matters here: nothing comes of a source without a file.
-    if (f[5] == "true" && !registering[dir, f[3]])
-      posted[dir, f[3]] = 0
-    registering[dir, f[3]] = f[5] == "true"
   }
   if (dir ~ /\/finished\//)
     must("reopened", copy_settled(copy))
@@ -385,16 +378,6 @@ $2 == "send" {
     must("directory", 0)
   must("directory", 1)
   must("alone", index(daemons, " " $1 " ") > 0)
-}
-
-$2 == "send" && $3 == "POST" {
-  good = ""
-  for (key in registering)
-    if (registering[key] && !posted[key])
-      good = key
-  must("create", good != "")
-  if (good != "")
-    posted[good] = 1
 }
 
 $2 == "send" && $3 == "PUT" {

@@ -42,7 +42,7 @@ read_journals()
     input_filename as $f | .print.run as $run |
     ((.print.cupsd // "-") | gsub(" "; "_")) as $cupsd | [.submissions | to_entries[] |
     (.key + 1) as $n | .value |
-    "sub \($n) \(.state) \(.registering) \(.source_id // "-")",
+    "sub \($n) \(.state) \(.source_id // "-")",
     (.files[] | "file \($n) \(.document) \(.put) " +
       ((.url // "-") | sub("^[a-z]*://[^/]*"; "") | sub("[?].*"; ""))),
     (.cases | to_entries[] | "case \($n) \(.key + 1) \(.value.state) " +

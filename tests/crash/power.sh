@@ -44,12 +44,10 @@ run_until() # N before|after
   stop_daemon KILL
 } 2> /dev/null # bash would report every kill
 
-# A registration may be lost with the journal entry about it, one of each
-# document: such a source gets no file. Consumers have seen what there was.
+# Consumers have seen what there was.
 lose() # fsynced|removed|named
 {
   kills=$((kills + 1))
-  orphans=$((orphans + 2))
   mkdir -p "$dir/seen"
   cp -an "$results/." "$dir/seen" 2> /dev/null
   rm -rf "$dir/lost"
@@ -63,7 +61,6 @@ lose() # fsynced|removed|named
 power_fails() # [N before|after fsynced|removed|named]...
 {
   status=none
-  orphans=0
   while [ $# -gt 0 ]; do
     run_until "$1" "$2"
     lose "$3"

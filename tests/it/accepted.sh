@@ -6,7 +6,6 @@
 # again.
 . "$(dirname "$0")/lib.sh"
 
-key_of() { of_journal "$1" .key; }
 message_of() { of_journal "$1" '.message + .submissions[0].message'; }
 has_message() { [ -n "$(message_of "$1")" ]; }
 daemon_says() { grep -Eq -e "$1" "$dir/daemon.new"; }

@@ -155,11 +155,7 @@ cp -p "$config" "$dir/valid"
 faults 'create * hang'
 print -d chart "$dir/a.pdf"
 stored=$job
-is_registering() # a call that hangs is not in the log of the simulator
-{
-  of_journal "$stored" '.submissions[0].registering' | grep -qx true
-}
-until_true is_registering
+until_true is_calling "$stored"
 sed -i 's/TokenKeyFile/TokenKey/' "$config"
 stop_daemon
 start_daemon

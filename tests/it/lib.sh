@@ -193,6 +193,18 @@ of_journal() # CUPS JOB ID, JQ FILTER
   all_journals | jq -r --arg id "$1" "select(.id == \$id) | $2"
 }
 
+key_of() { of_journal "$1" .key; } # CUPS JOB ID
+
+# An API call for the job has left since docextractd was started; of one that
+# hangs, the simulator logs nothing.
+is_calling() # CUPS JOB ID
+{
+  local key
+  key=$(key_of "$1")
+  [ -n "$key" ] &&
+    grep -q "^job $key, .*: sending a request" "$dir/daemon.new"
+}
+
 # --- results ---------------------------------------------------------------
 
 # Names in the directory of results that match a pattern, sorted.

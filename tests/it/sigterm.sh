@@ -136,7 +136,7 @@ to_post()
 {
   faults "create * $stuck"
   print_chart
-  reach journal_says '.submissions[0].registering'
+  reach is_calling "$job"
 }
 
 to_put()

@@ -49,7 +49,7 @@ to_creating() # the response comes after what is done to the job
 {
   kill -STOP "$SIM_PID"
   print_chart
-  reach journal_says '.submissions[0].registering'
+  reach is_calling "$job"
 }
 
 to_uploading()

@@ -11,7 +11,6 @@ status_is() # CUPS JOB ID, STATUS: as `docextract jobs` has it
     jq -e --arg id "$1" --arg state "$2" \
       'any(.[]?; .id == $id and .state == $state)' > "$dir/jobs.out"
 }
-key_of() { of_journal "$1" .key; } # CUPS JOB ID
 # The last decision of docextractd about the job.
 decided() # ANSWER BACKEND PERMISSION
 {
@@ -248,8 +247,7 @@ print -d chart "$dir/a.pdf" "$dir/b.pdf"
 until_true calls_are create 2 || not_ok "$t: one is registered"
 until_true calls_are put 1 || not_ok "$t: and uploaded"
 cancel_unnoticed
-is_calling() { grep -q ': sending a request' "$dir/daemon.new"; }
-until_true is_calling || not_ok "$t: the service is called"
+until_true is_calling "$job" || not_ok "$t: the service is called"
 faults '#'
 has "$t: it is retried" "$(dx retry "$(key_of "$job")")" '^Retrying job '
 # After the time limit of that call, 30 s.

@@ -706,6 +706,7 @@ static void on_saved(void *ctx, struct dx_job *job)
 {
   (void)ctx;
   (void)job;
+  fixture.saves++;
 }
 
 static void on_released(void *ctx, struct dx_job *job)

@@ -103,6 +103,7 @@ struct fixture {
   int asked;           /* for permission */
   int ended;           /* jobs */
   int syncs;           /* fsyncs, of files and directories */
+  int saves;           /* of journals */
   int second_uploads;  /* after another source of the job was processed */
 
   /* Where it happens. */

@@ -453,6 +453,17 @@ static void attended_job_does_not_expire(void **state)
   assert_int_equal(managed->job->submissions[0].state, DX_ST_EXPIRED);
 }
 
+static void expired_job_that_was_not_in_memory_is_finished(void **state)
+{
+  (void)state;
+  fail_job(KEY, false);
+  manager_expire(&manager, load(KEY));
+  turn();
+  assert_int_equal(stored_state(KEY), DX_ST_EXPIRED);
+  assert_int_equal(entries("jobs"), 0);
+  assert_int_equal(entries("finished"), 1);
+}
+
 /* ---- receipts ---- */
 
 static void receipts_are_picked_up_in_several_turns(void **state)
@@ -1490,6 +1501,7 @@ int main(void)
       MANAGED(job_that_cannot_be_moved_is_moved_later),
       MANAGED(job_of_a_killed_docextractd_is_cleaned),
       MANAGED(attended_job_does_not_expire),
+      MANAGED(expired_job_that_was_not_in_memory_is_finished),
       MANAGED(receipts_are_picked_up_in_several_turns),
       MANAGED(job_is_loaded_after_its_receipt_is_merged),
       MANAGED(answer_of_cupsd_is_used_in_the_next_turn),

@@ -358,7 +358,6 @@ static void first_run(const char *letters, const char *states)
   for (i = 0; states[i] != '\0'; i++)
     bring(&job->submissions[i], states[i]);
   for (; i < job->submission_count; i++) {
-    job->submissions[i].registering = true;
     job->submissions[i].lost_creates = 1;
     job->submissions[i].start_overs = 2;
     job->submissions[i].reregistrations = 3;
@@ -419,7 +418,6 @@ static void assert_second_run(void)
   assert_true(job->submissions[2].verify);
   assert_string_equal(job->submissions[2].source_id, "a-source");
   assert_place(job, 3, DX_ST_STORED, 'D');
-  assert_true(job->submissions[3].registering); /* a source may exist */
   assert_int_equal(job->submissions[3].lost_creates, 1);
   assert_int_equal(job->submissions[3].start_overs, 2);
   assert_int_equal(job->submissions[3].reregistrations, 3);
