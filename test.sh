@@ -95,7 +95,7 @@ it/text it/patience crash/walk it/admin it/orphans checks/lint it/on_result
 it/types it/accepted it/again build/unit-sanitized it/types-sanitized
 it/accepted-sanitized it/wanted it/silence it/many cli/cli_test it/interrupted
 it/notify filter/tiff_test long/class it/outage it/shared it/killed it/auto
-crash/power it/reruns it/prefilter it/troubles it/stopped it/restored
+crash/power it/reruns it/prefilter it/troubles it/stopped it/restored crash/large
 sim/sim_test it/tls-sanitized cli/status_test it/rows build/install long/rate
 hostile/secrets nightly/faults nightly/power nightly/walk nightly/valgrind
 nightly/tidy nightly/planted nightly/release nightly/model nightly/corpus

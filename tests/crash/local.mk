@@ -10,6 +10,6 @@ tests/crash/preload.so: $(srcdir)/tests/crash/preload.c
 endif
 CLEANFILES += tests/crash/preload.so
 
-EXTRA_DIST += tests/crash/faults.sh tests/crash/lib.sh \
+EXTRA_DIST += tests/crash/faults.sh tests/crash/large.sh tests/crash/lib.sh \
 	tests/crash/order.awk tests/crash/order.sh tests/crash/power-cut \
 	tests/crash/power.sh tests/crash/preload.c tests/crash/walk.sh
