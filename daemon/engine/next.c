@@ -32,14 +32,18 @@ enum step engine_next_step(struct dx_submission *sub, int64_t *ret_due)
     *ret_due = engine_longer(run->due_ms, source_ms);
     return STEP_SOURCE;
   case DX_ST_COMPLETE:
-    c = engine_next_case(sub);
     for (i = 0; i < sub->case_count; i++)
       if (dx_case_can_be_delivered(&sub->cases[i]))
         return STEP_DELIVER;
-    if (c == NULL)
-      return STEP_DELIVER;
-    *ret_due = engine_longer(c->polled.due_ms, run->due_ms);
-    return STEP_EXTRACT;
+    c = engine_next_case(sub);
+    if (c != NULL) {
+      *ret_due = engine_longer(c->polled.due_ms, run->due_ms);
+      return STEP_EXTRACT;
+    }
+    for (i = 0; i < sub->case_count; i++)
+      if (sub->cases[i].state != DX_CASE_DELIVERED)
+        return STEP_NONE; /* its digest is to be saved first */
+    return STEP_DELIVER;  /* the manifest */
   default:
     *ret_due = NEVER;
     return STEP_NONE;

@@ -67,6 +67,8 @@ static int64_t engine_run_submission(struct dx_engine *engine,
       (sub->state == DX_ST_PROCESSING || sub->state == DX_ST_COMPLETE))
     engine_put_landed(engine, sub);
   step = engine_next_step(sub, &due);
+  if (step == STEP_NONE)
+    return NEVER;
   if (due > now && (step == STEP_PUT || step == STEP_DELIVER))
     return due;
   if ((step == STEP_CREATE || step == STEP_PUT) &&
@@ -78,6 +80,7 @@ static int64_t engine_run_submission(struct dx_engine *engine,
     engine_consider_put(engine, sub, now);
   } else if (step == STEP_DELIVER) {
     engine_deliver(engine, sub);
+    return now; /* the next step may be due */
   } else {
     due = engine_consider(engine, svc, sub, step, due, now);
     run->is_candidate = due == NEVER;

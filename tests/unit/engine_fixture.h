@@ -22,7 +22,7 @@
 #define FIXTURE_SOURCES_MAX 40000
 #define FIXTURE_FILES_MAX 4
 #ifndef FIXTURE_JOBS_MAX /* tests/bench/hospital.c has more */
-#define FIXTURE_CASES_MAX 4
+#define FIXTURE_CASES_MAX 40
 #define FIXTURE_JOBS_MAX 1100
 #endif
 #define FIXTURE_NAME_BYTES 32

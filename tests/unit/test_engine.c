@@ -148,6 +148,22 @@ static void first_case_does_not_wait_for_the_last(void **state)
   assert_int_equal(fixture_drive_to_end(), DX_OK);
 }
 
+/* Neither delivery nor the journal holds up the next call. */
+static void many_cases_are_fetched_at_the_rate(void **state)
+{
+  int64_t begun_ms;
+
+  (void)state;
+  (void)fixture_job(1, false);
+  fixture.case_count = 40;
+  while (fixture.count[EXTRACT] == 0)
+    fixture_drive(fixture.now_ms + 10);
+  begun_ms = fixture.now_ms;
+  assert_int_equal(fixture_drive_to_end(), DX_OK);
+  assert_int_equal(fixture.count[EXTRACT], 40);
+  assert_in_range(fixture.now_ms - begun_ms, 4 * S, 6 * S);
+}
+
 /* What a GET reports waits for the next write, but not for long. */
 static void journal_is_written_within_its_delay(void **state)
 {
@@ -1153,6 +1169,7 @@ int main(void)
       ON_STAGE(case_costs_few_fsyncs),
       ON_STAGE(first_case_does_not_wait_for_the_last),
       ON_STAGE(result_is_delivered_after_its_digest_is_saved),
+      ON_STAGE(many_cases_are_fetched_at_the_rate),
       ON_STAGE(journal_is_written_within_its_delay),
       ON_STAGE(large_journal_has_a_longer_delay),
       ON_STAGE(documents_of_a_large_job_share_the_journal),
