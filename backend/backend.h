@@ -7,8 +7,8 @@
  * receive until EOF of stdin, query cupsd, store, attend, end. Every exit goes
  * through backend_end(): before EOF the backend must not exit with a failure,
  * because cupsd would abort a job with several documents. Between EOF and the
- * commit it must not wait: if it were killed, cupsd would consider the job
- * completed.
+ * commit it must not wait, except for an answer of cupsd, because cupsd would
+ * consider the job completed if the backend were killed.
  */
 #ifndef DX_BACKEND_H
 #define DX_BACKEND_H

@@ -380,7 +380,7 @@ static int run_daemon(const char *config_path)
   status_make_dir();
   code = dx_user_enter(&err);
   if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
-    limit.rlim_cur = limit.rlim_max; /* every job keeps two files open */
+    limit.rlim_cur = limit.rlim_max; /* jobs in progress keep files open */
     (void)setrlimit(RLIMIT_NOFILE, &limit);
   }
   (void)signal(SIGPIPE, SIG_IGN);

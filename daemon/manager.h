@@ -9,8 +9,8 @@
  *     attend.c     what clients are told
  *     listed.c     the jobs about which something is to be asked or told
  *
- * Each of these files calls only those below it; the engine and cupsd.h call
- * only manager.c.
+ * Each of these files calls only those below it; of these, the engine, watch.c,
+ * and the sweep call back only manager.c.
  *
  * Ownership: main.c owns struct manager; only these files change it. Blocking:
  * the disk.

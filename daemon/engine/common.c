@@ -1,6 +1,6 @@
 /*
- * common.c - what all steps share: sections, permission, notes and problems,
- * waits, and the journal.
+ * common.c - what all steps share: sections, permission, waits, notes, and
+ * problems.
  */
 #include "daemon/engine/engine_internal.h"
 

@@ -23,7 +23,7 @@
  * `released`, dx_engine_remove(), or dx_engine_free(); config, spool, and http
  * are borrowed.
  * Blocking: dx_engine_run() waits at most timeout_ms for events, and also for
- * the disk, a TokenCommand, and slots of the rate limit.
+ * the disk and a TokenCommand.
  */
 #ifndef DX_ENGINE_H
 #define DX_ENGINE_H
@@ -83,7 +83,7 @@ struct dx_observer {
   /* Called before each step that cannot be undone: creating a source, and the
    * first byte of each upload. After WAIT or ASK, it is called again after
    * DX_ASK_AGAIN_MS or dx_engine_wake(). After CANCEL, the engine cancels the
-   * job. */
+   * job; after CANCEL_UNSENT, what was not sent. */
   enum dx_permission (*may_send)(void *ctx, struct dx_job *job);
   /* Called after SEND, when the connection is up and the request leaves. False
    * if anything has changed since: it is not sent, and `may_send` is called

@@ -16,12 +16,14 @@
  *     call.c       what all calls share
  *     common.c     what all steps share
  *
- * engine.c calls steps.c, which offers the steps to next.c; next.c calls the
- * steps, and a step calls call.c and common.c. In addition, register.c calls
- * upload.c and poll.c, because a new source resets their state, and upload.c
- * and fetch.c call poll.c. A step changes the submission in memory, and marks
- * it if its next step requires that this is durable; steps.c writes the journal
- * before the next step, which results from the state of the submission.
+ * In a turn, engine.c calls steps.c for each job, which delivers results, and
+ * offers the other steps that are due to next.c; then engine.c calls next.c,
+ * which starts those that it has selected. A step calls call.c and common.c. In
+ * addition, register.c calls upload.c and poll.c, because a new source resets
+ * their state, and upload.c and fetch.c call poll.c. A step changes the
+ * submission in memory, and marks it if its next step requires that this is
+ * durable; steps.c writes the journal before the next step, which results from
+ * the state of the submission.
  */
 #ifndef DX_ENGINE_INTERNAL_H
 #define DX_ENGINE_INTERNAL_H

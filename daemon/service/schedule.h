@@ -1,6 +1,6 @@
 /*
  * schedule.h - when to poll next: pure functions of history, pages, age, and a
- * random number (doc/policy.md, "Poll schedule").
+ * random number (doc/policy.md, "Poll schedule"); and the file of the history.
  *
  * Units: milliseconds. `random` is in [0, 1).
  */

@@ -1,7 +1,7 @@
 /*
- * signed_url.c - checks the host of a signed upload URL, and reads its expiry.
- * libcurl parses the URL, because it also sends the document: both use the same
- * host.
+ * signed_url.c - checks the host of a signed upload URL, reads its expiry, and
+ * remembers its storage. libcurl parses the URL, because it also sends the
+ * document: both use the same host.
  */
 #include "daemon/service/signed_url.h"
 

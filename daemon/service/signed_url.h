@@ -42,9 +42,10 @@ enum dx_code dx_signed_url_check(const char *url,
 int64_t dx_signed_url_lifetime_ms(const char *url, int64_t date_ms);
 
 /*
- * The storage of the last upload URL of a section, for `docextract hello`:
- * scheme, host, and port, "https://s.example:8443". It is in history/, so that
- * it is also known after a restart. history_dirfd: -1: none. False: not known.
+ * The storage of the last upload URL of a section: scheme, host, and port,
+ * "https://s.example:8443". `docextract hello` connects to it, and the sources
+ * that wait for files are counted for each. It is in history/, so that it is
+ * also known after a restart. history_dirfd: -1: none. False: not known.
  * Blocking: the disk, without an fsync, and only if it has changed.
  */
 void dx_storage_note(int history_dirfd, const char *section, const char *url);

@@ -2,8 +2,8 @@
  * clock.h - the two clocks, replaceable so that tests can set them.
  *
  * Waits are measured with the monotonic clock (CLOCK_BOOTTIME), which never
- * jumps and also runs while the machine is suspended; wall time is for journals
- * and tokens only (doc/policy.md, "Timeouts").
+ * jumps and also runs while the machine is suspended; wall time is for tokens,
+ * and for times in journals and their ages (doc/policy.md, "Timeouts").
  *
  * Blocking: never. Threads: any; call dx_clock_use() before creating a second
  * one.

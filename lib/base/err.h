@@ -67,7 +67,7 @@ enum dx_class { DX_CLASSES(DX_NAME_OF_ROW) DX_CL_COUNT };
   X(DX_E_UNEXPECTED, DX_CL_TRANSIENT) /* unexpected response */              \
   X(DX_E_RATE, DX_CL_RATE)            /* too many calls */                   \
   X(DX_E_NOT_YET, DX_CL_NOT_YET)      /* not ready yet */                    \
-  X(DX_E_NOT_SENT, DX_CL_NOT_YET)     /* not sent in time */                 \
+  X(DX_E_NOT_SENT, DX_CL_NOT_YET)     /* not sent after all */               \
   X(DX_E_DOCUMENT, DX_CL_REFUSED)     /* document refused */                 \
   X(DX_E_MISSING, DX_CL_REFUSED)      /* documents are missing */            \
   X(DX_E_TOO_MANY, DX_CL_REFUSED)     /* too many documents in one job */    \

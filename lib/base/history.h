@@ -1,7 +1,7 @@
 /*
  * history.h - small files that docextractd restores after a restart: processing
- * times, counters, pauses. Only docextractd writes them; the command reads some
- * (lib/control/metrics.h).
+ * times, counters, pauses, hosts of upload URLs. Only docextractd writes them;
+ * the command reads some (lib/control/metrics.h).
  *
  * A file has a line with its version, and then a struct as it is in memory:
  * nothing but the docextractd of this machine reads it. It is written without

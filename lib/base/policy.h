@@ -30,7 +30,7 @@ enum dx_phase { DX_PHASE_SOURCE, DX_PHASE_EXTRACT, DX_PHASE_COUNT };
  * "Classes"). */
 #define DX_ADMIN_RETRY_MS 600000
 
-/* Local errors (doc/policy.md, "Print jobs"). */
+/* Local errors (doc/policy.md, "Classes"). */
 #define DX_LOCAL_RETRY_MS 60000
 
 /* The filters and the backend of a print job are started together. */

@@ -3,8 +3,8 @@
  *
  * With `configure --with-user=NAME`, it is a separate system user: cupsd starts
  * the backend as root, and every program that root starts changes to that user
- * before it does anything else. Without it, it is the user as which cupsd runs
- * backends and all filters (lp).
+ * before it opens the spool, a key, or a result. Without it, it is the user as
+ * which cupsd runs backends and all filters (lp).
  *
  * Blocking: looks users up. Errors: E_ACCESS.
  */

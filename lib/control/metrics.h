@@ -5,8 +5,8 @@
  * Labels are names of sections and fixed words: nothing about a patient, a
  * document, or a user.
  *
- * The counters of docextractd come from its files. They are at most a second
- * old while it runs; otherwise they are its last ones.
+ * The counters of docextractd come from its files. They are at most five
+ * seconds old while it runs; otherwise they are its last ones.
  *
  * Ownership: the caller releases the text; the rest is borrowed. Blocking: the
  * disk: every unfinished job is read, the others are counted.

@@ -2,9 +2,9 @@
  * job.h - a job: its documents, its submissions, and its journal job.json
  * (doc/architecture.md, "Jobs").
  *
- * The journal is always replaced as a whole (lib/base/fs.h, crash rule), before
- * and after each step that cannot be undone. It contains signed URLs, because
- * an upload must be resumable: hence mode 0600 in a directory of mode 0700.
+ * The journal is always replaced as a whole (lib/base/fs.h, crash rule), also
+ * before each step that cannot be undone. It contains signed URLs, because an
+ * upload must be resumable: hence mode 0600 in a directory of mode 0700.
  * Only docextractd writes the journal of a job that was committed (spool.h).
  *
  * A job has places 1..n, one for every document of the print job, job sheets
