@@ -18,6 +18,8 @@
 #include "daemon/service/signed_url.h"
 
 #define PROXY_LOGIN_MAX_BYTES 4096
+/* A second: a proxy may forward an upload only when it has all of it. */
+#define DX_UPLOAD_FORWARD_BYTES 262144
 #define ASKS_FOR_PASSWORD                                                   \
   "a proxy between this computer and the service requires a password; set " \
   "Proxy and ProxyPasswordFile"
@@ -303,6 +305,7 @@ static enum dx_code api_start(const struct dx_api *api, enum dx_call_kind kind,
   enum dx_code code = DX_OK;
 
   request->method = calls[kind].method;
+  request->stall_s += DX_API_TIMEOUT_MS / 1000;
   request->to_storage = kind == DX_CALL_PUT;
   request->ca_file = dx_ca_file(service, request->to_storage);
   request->proxy = service->proxy;
@@ -396,6 +399,8 @@ enum dx_code dx_api_put(const struct dx_api *api, const char *url,
                                     .content_type = type,
                                     .body_fd = fd,
                                     .body_bytes = bytes,
+                                    .stall_s =
+                                        (int)(bytes / DX_UPLOAD_FORWARD_BYTES),
                                     .progress = progress};
 
   return api_start_storage(api, &request, err);

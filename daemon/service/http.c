@@ -25,7 +25,6 @@
 #include "lib/base/policy.h"
 #include "lib/base/utf8.h"
 
-#define DX_STALL_S 30
 #define DX_UPLOAD_MIN_BYTES 1024L   /* a second, in both directions together */
 #define DX_HEADERS_MAX_BYTES 262144 /* of one response, interim ones too */
 #define DX_UPLOAD_BUFFER_BYTES 262144L
@@ -322,7 +321,7 @@ static bool set_options(struct dx_http_call *call)
   /* A storage that reads the document, or sends its response, byte by byte
    * would otherwise keep a connection for days. */
   SET(CURLOPT_LOW_SPEED_LIMIT, r->body_fd >= 0 ? DX_UPLOAD_MIN_BYTES : 1L);
-  SET(CURLOPT_LOW_SPEED_TIME, (long)DX_STALL_S);
+  SET(CURLOPT_LOW_SPEED_TIME, (long)r->stall_s);
   SET(CURLOPT_USERAGENT, "docextract/" PACKAGE_VERSION);
   SET(CURLOPT_ERRORBUFFER, call->reason);
   SET(CURLOPT_PRIVATE, call);
@@ -526,7 +525,7 @@ static enum dx_code fail_timeout(const struct dx_http_call *call,
   if (strstr(call->reason, "too slow") != NULL) /* words of libcurl */
     return dx_fail(err, DX_E_NET, 0, "%s data from or to %s for %d s",
                    call->request.body_fd >= 0 ? "almost no" : "no", peer,
-                   DX_STALL_S);
+                   call->request.stall_s);
   if (call->is_sent)
     return dx_fail(err, DX_E_NET, 0,
                    "%s did not respond completely within %d s", peer,

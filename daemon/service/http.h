@@ -74,7 +74,9 @@ struct dx_http_request {
   size_t body_len;
   int body_fd; /* a file of body_bytes bytes; -1: memory */
   int64_t body_bytes;
-  int64_t timeout_ms;  /* for all of it; 0: only stalls count */
+  int64_t timeout_ms; /* for all of it; 0: only stalls count */
+  int stall_s; /* it ends after this time without data, or of an upload with
+                  less than DX_UPLOAD_MIN_BYTES a second; 0: never */
   const char *ca_file; /* NULL: the CAs of the system */
   const char *proxy; /* NULL: none, even if one is in the environment; not used
                         for http:// */

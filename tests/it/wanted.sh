@@ -250,8 +250,8 @@ cancel_unnoticed
 until_true is_calling "$job" || not_ok "$t: the service is called"
 faults '#'
 has "$t: it is retried" "$(dx retry "$(key_of "$job")")" '^Retrying job '
-# After the time limit of that call, 30 s.
-WAIT_S=60 check "$t: it is sent" until_true extracted 1
+# After the time limit of that call, 60 s.
+WAIT_S=120 check "$t: it is sent" until_true extracted 1
 dx cancel "$(key_of "$job")" > "$dir/out" ||
   not_ok "$t: the other one is canceled: $(cat "$dir/out")"
 cupsenable chart

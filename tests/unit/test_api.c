@@ -489,6 +489,11 @@ static void requests_have_the_documented_form(void **state)
   assert_int_equal(dx_api_call(&api, DX_CALL_HELLO, NULL, NULL, &err), DX_OK);
   assert_string_equal(sent_url, "https://a.example/x/auth/hello");
   assert_string_equal(sent_body, "");
+  /* A proxy may forward it only when it has all of it. */
+  assert_int_equal(dx_api_put(&api, "https://s.example/o", "image/png", 9,
+                              20 << 20, NULL, &err),
+                   DX_OK);
+  assert_int_equal(sent.stall_s, 140);
   assert_int_equal(dx_api_put(&api, "https://s.example/o?sig=1", "image/png", 9,
                               5, NULL, &err),
                    DX_OK);
@@ -945,6 +950,7 @@ static void every_request_has_its_limits(void **state)
     assert_ptr_equal(sent.ctx, &ctx);
     /* Long transfers are limited by stalling, not by time. */
     assert_int_equal(sent.timeout_ms, i == 1 || i == 3 ? 0 : 60000);
+    assert_int_equal(sent.stall_s, 60);
     assert_int_equal(sent.body_fd, i == 1 ? 9 : -1);
     assert_int_equal(sent.body_bytes, i == 1 ? 5 : 0);
     assert_true(sent.sink == (i == 3 ? take_nothing : NULL));

@@ -342,6 +342,11 @@ static void missing_response_is_named(void **state)
   call(&request, "", KEEP);
   check_error(DX_E_NET, "'AT' did not respond completely within 1 s");
   assert_true(result.was_sent);
+  request.timeout_ms = 0;
+  request.stall_s = 1;
+  call(&request, "", KEEP);
+  check_error(DX_E_NET, "no data from or to 'AT' for 1 s");
+  assert_true(result.was_sent);
 }
 
 static void name_that_cannot_be_resolved_is_named(void **state)
