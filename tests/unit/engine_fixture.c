@@ -594,7 +594,7 @@ int fixture_open(void **state)
   fixture.latency_ms = 20;
   fixture.case_count = 1;
   dx_clock_use(&turned);
-  if (temp_dir_make(fixture.dir) < 0)
+  if (temp_dir_make_in_memory(fixture.dir) < 0)
     return -1;
   (void)snprintf(fixture.results, sizeof(fixture.results), "%s/results",
                  fixture.dir);

@@ -27,7 +27,7 @@ static struct dx_err err;
 static int start(void **state)
 {
   (void)state;
-  if (temp_dir_make(dir) < 0)
+  if (temp_dir_make_in_memory(dir) < 0)
     return -1;
   dirfd_ = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   return dirfd_ < 0 ? -1 : 0;

@@ -214,7 +214,7 @@ static int start(void **state)
   next_user = "ann";
   next_service = "default";
   link_errno = 0;
-  if (temp_dir_make(dir) < 0)
+  if (temp_dir_make_in_memory(dir) < 0)
     return -1;
   return dx_spool_open(dir, &spool, &err) == DX_OK ? 0 : -1;
 }

@@ -122,7 +122,7 @@ static int start(void **state)
   static const struct dx_clock ours = {now_ms, now_ms};
 
   (void)state;
-  if (temp_dir_make(dir) < 0)
+  if (temp_dir_make_in_memory(dir) < 0)
     return -1;
   (void)snprintf(results, sizeof(results), "%s/results", dir);
   (void)snprintf(program, sizeof(program), "%s/program", dir);

@@ -32,7 +32,7 @@ static struct dx_err err;
 static int start(void **state)
 {
   (void)state;
-  if (temp_dir_make(dir) < 0)
+  if (temp_dir_make_in_memory(dir) < 0)
     return -1;
   (void)snprintf(results, sizeof(results), "%s/results", dir);
   job = dx_job_new();

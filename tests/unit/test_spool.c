@@ -112,7 +112,7 @@ static int start(void **state)
 {
   (void)state;
   fatal_step = 0;
-  if (temp_dir_make(dir) < 0)
+  if (temp_dir_make_in_memory(dir) < 0)
     return -1;
   return dx_spool_open(dir, &spool, &err) == DX_OK ? 0 : -1;
 }
