@@ -9,6 +9,8 @@
 #include <string.h>
 
 #define NOWHERE UINT32_MAX
+#define STATE_BYTES 256
+#define NEXT_MAX 64
 
 /* Half of its hash is beside a state's number, because to look at the states
  * themselves takes longest. */
@@ -20,6 +22,15 @@ struct edge {
   uint32_t from, to;
 };
 
+/* What follows a state is looked up together: most of the time is that of the
+ * memory, which is fetched for all of them at once. One after the other, they
+ * need a third more time. */
+struct next {
+  uint8_t state[STATE_BYTES];
+  uint64_t hash;
+  bool is_fault;
+};
+
 static struct {
   const struct walk *walk;
   uint8_t *states;
@@ -28,6 +39,8 @@ static struct {
   uint32_t count, room, table_size, done;
   struct edge *edges;
   size_t edge_count, edge_room;
+  struct next next[NEXT_MAX];
+  size_t next_count;
   unsigned faults; /* how deep */
   const char *broken;
 } w;
@@ -46,11 +59,15 @@ static uint8_t *state_at(uint32_t i)
   return w.states + (size_t)i * w.walk->state_bytes;
 }
 
-static uint64_t hash_of(const uint8_t *p)
+/* Without the budgets. */
+static uint64_t hash_of(const uint8_t *state)
 {
   uint64_t h = UINT64_C(14695981039346656037), part;
+  uint8_t p[STATE_BYTES];
   size_t i, bytes;
 
+  memcpy(p, state, w.walk->state_bytes);
+  memset(p + w.walk->budgets_at, 0, w.walk->budgets_bytes);
   for (i = 0; i < w.walk->state_bytes; i += bytes) {
     bytes = w.walk->state_bytes - i < 8 ? w.walk->state_bytes - i : 8;
     part = 0;
@@ -61,17 +78,33 @@ static uint64_t hash_of(const uint8_t *p)
   return h;
 }
 
-/* The slot with this state, or a free one. */
+/* Whether a is b, with at least the same budgets. */
+static bool covers(const uint8_t *a, const uint8_t *b)
+{
+  size_t begin = w.walk->budgets_at, end = begin + w.walk->budgets_bytes, i;
+
+  for (i = begin; i < end; i++)
+    if (a[i] < b[i])
+      return false;
+  return memcmp(a, b, begin) == 0 &&
+         memcmp(a + end, b + end, w.walk->state_bytes - end) == 0;
+}
+
+static struct slot *slot_at(uint32_t i)
+{
+  return &w.table[i & (w.table_size - 1)];
+}
+
+/* The slot with a state that covers this one, or a free one. */
 static struct slot *slot_of(const uint8_t *state, uint64_t hash)
 {
   uint32_t at = (uint32_t)hash;
 
   for (;; at++) {
-    struct slot *slot = &w.table[at & (w.table_size - 1)];
+    struct slot *slot = slot_at(at);
 
     if (slot->state == NOWHERE ||
-        (slot->hash == hash >> 32 &&
-         memcmp(state_at(slot->state), state, w.walk->state_bytes) == 0))
+        (slot->hash == hash >> 32 && covers(state_at(slot->state), state)))
       return slot;
   }
 }
@@ -95,32 +128,60 @@ static void make_room(void)
   }
 }
 
-static uint32_t find_or_add(const void *state)
+static uint32_t find_or_add(const struct next *next)
 {
-  uint64_t hash = hash_of(state);
   struct slot *slot;
 
   make_room();
-  slot = slot_of(state, hash);
+  slot = slot_of(next->state, next->hash);
   if (slot->state == NOWHERE) {
-    memcpy(state_at(w.count), state, w.walk->state_bytes);
+    memcpy(state_at(w.count), next->state, w.walk->state_bytes);
     w.parents[w.count] = w.done;
-    *slot = (struct slot){(uint32_t)(hash >> 32), w.count++};
+    *slot = (struct slot){(uint32_t)(next->hash >> 32), w.count++};
   }
   return slot->state;
 }
 
-void walk_reach(const void *state)
+static void add_edge(uint32_t to)
 {
-  uint32_t to = find_or_add(state);
-
-  if (w.done == NOWHERE || w.faults > 0 || to == w.done)
-    return;
   if (w.edge_count == w.edge_room) {
     w.edge_room = w.edge_room == 0 ? 1 << 18 : w.edge_room * 2;
     w.edges = grow(w.edges, w.edge_room * sizeof(*w.edges));
   }
   w.edges[w.edge_count++] = (struct edge){w.done, to};
+}
+
+static void look_up_next(void)
+{
+  uint32_t to;
+  size_t i;
+
+  for (i = 0; i < w.next_count && w.count > 0; i++) {
+    const struct slot *slot = slot_at((uint32_t)w.next[i].hash);
+
+    if (slot->state != NOWHERE && slot->hash == w.next[i].hash >> 32)
+      __builtin_prefetch(state_at(slot->state));
+  }
+  for (i = 0; i < w.next_count; i++) {
+    to = find_or_add(&w.next[i]);
+    if (w.done != NOWHERE && !w.next[i].is_fault && to != w.done)
+      add_edge(to);
+  }
+  w.next_count = 0;
+}
+
+void walk_reach(const void *state)
+{
+  struct next *next;
+
+  if (w.next_count == NEXT_MAX)
+    look_up_next();
+  next = &w.next[w.next_count++];
+  memcpy(next->state, state, w.walk->state_bytes);
+  next->hash = hash_of(state);
+  next->is_fault = w.faults > 0;
+  if (w.count > 0)
+    __builtin_prefetch(slot_at((uint32_t)next->hash));
 }
 
 void walk_broken(const char *name)
@@ -183,7 +244,7 @@ static uint32_t find_stuck(void)
 
 const char *walk_run(const struct walk *walk, bool trace, size_t *ret_states)
 {
-  uint8_t state[256];
+  uint8_t state[STATE_BYTES];
   uint32_t at = NOWHERE, i;
 
   w.walk = walk;
@@ -191,12 +252,15 @@ const char *walk_run(const struct walk *walk, bool trace, size_t *ret_states)
   w.edge_count = 0;
   w.broken = NULL;
   w.faults = 0;
+  w.next_count = 0;
   w.done = NOWHERE;
   walk->begin();
+  look_up_next();
   for (i = 0; w.broken == NULL && i < w.count; i++) {
     w.done = at = i;
     memcpy(state, state_at(i), walk->state_bytes);
     walk->expand(state);
+    look_up_next();
   }
   if (w.broken == NULL && (at = find_stuck()) != NOWHERE)
     w.broken = WALK_STUCK;
