@@ -186,13 +186,13 @@ static void large_journal_has_a_longer_delay(void **state)
   (void)state;
   fixture.processing_ms = 10 * MIN;
   while (fixture.count[PUT] < 150)
-    fixture_drive(fixture.now_ms + 1);
+    fixture_drive(fixture.now_ms + S);
   fixture_drive(fixture.now_ms + 5 * S);
   assert_in_range(job->journal_bytes, 100000, 199999);
   while (job->behind)
-    fixture_drive(fixture.now_ms + 1);
+    fixture_drive(fixture.now_ms + 10);
   while (!job->behind)
-    fixture_drive(fixture.now_ms + 1);
+    fixture_drive(fixture.now_ms + 10);
   fixture_drive(fixture.now_ms + 1900);
   assert_true(job->behind);
   fixture_drive(fixture.now_ms + 200);

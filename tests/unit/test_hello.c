@@ -93,7 +93,7 @@ static void configure(const char *token)
 
   (void)snprintf(text, sizeof(text),
                  "SpoolDir %s\n<Service s>\nBaseURL http://127.0.0.1:%d/v1\n"
-                 "APIRate 2\nResultsDir %s/results\n%s\n</Service>\n",
+                 "APIRate 4\nResultsDir %s/results\n%s\n</Service>\n",
                  dir, port, dir, token);
   (void)snprintf(path, sizeof(path), "%s/conf", dir);
   assert_int_equal(dx_fs_write(dirfd_, "token", "abc", 3, 0600, false, NULL),
@@ -164,7 +164,7 @@ static void run_until(bool (*condition)(void))
   struct dx_err err;
 
   while (!condition())
-    assert_int_equal(dx_engine_run(engine, 1000, NULL, 0, &err), DX_OK);
+    assert_int_equal(dx_engine_run(engine, 100, NULL, 0, &err), DX_OK);
 }
 
 /* response: NULL: there is no service. */
@@ -194,7 +194,7 @@ static void success_is_reported_and_ends_an_outage(void **state)
   say_hello(ok);
   dx_pause_read(spool.history_dirfd, "127.0.0.1", port, &pause);
   assert_int_equal(pause.is_down, 0);
-  assert_true(dx_monotonic_ms() - begin_ms >= 500); /* the first slot */
+  assert_true(dx_monotonic_ms() - begin_ms >= 250); /* the first slot */
   has("step ok spool           /");
   has("\nstep ok token           from TokenFile\n");
   has("\nstep ok connection      127.0.0.1 port ");
@@ -203,8 +203,8 @@ static void success_is_reported_and_ends_an_outage(void **state)
   told[0] = '\0';
   begin();
   run_until(is_over);
-  assert_true(dx_monotonic_ms() - begin_ms >= 1000); /* and the second one */
-  has("\ndone \n");                                  /* on a new connection */
+  assert_true(dx_monotonic_ms() - begin_ms >= 500); /* and the second one */
+  has("\ndone \n");                                 /* on a new connection */
 }
 
 static void storage_of_the_last_upload_is_tested(void **state)

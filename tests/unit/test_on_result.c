@@ -223,7 +223,7 @@ static void turn_once(int64_t timeout_ms)
 static void turn_until(bool (*condition)(void))
 {
   while (!condition())
-    turn_once(100);
+    turn_once(10);
 }
 
 static bool is_released(void)

@@ -99,29 +99,45 @@ static char *bare(char *text)
   return text;
 }
 
-static void assert_reads(const char *program, const char *expected)
+static void assert_bare(char *actual, const char *expected)
 {
   char *want = bare(strdup(expected));
 
-  (void)run_poppler(program);
-  if (strcmp(bare(output), want) != 0)
-    fail_msg("%s: '%s' instead of '%s'", program, output, want);
+  assert_string_equal(bare(actual), want);
   free(want);
 }
 
-/* The smallest and the largest x or y of all words of the output. */
-static void read_edges(const char *least, const char *most, double edges[2])
+static void assert_reads(const char *program, const char *expected)
+{
+  (void)run_poppler(program);
+  assert_bare(output, expected);
+}
+
+/* Splits the output, and returns the next page of it. */
+static char *next_page(char **rest, const char *end)
+{
+  char *page = *rest, *at = strstr(page, end);
+
+  assert_non_null(at);
+  *at = '\0';
+  *rest = at + strlen(end);
+  return page;
+}
+
+/* The smallest and the largest x or y of all words of pdftotext's text. */
+static void read_edges(const char *text, const char *least, const char *most,
+                       double edges[2])
 {
   const char *at;
   double d;
 
   edges[0] = 1e9;
   edges[1] = -1e9;
-  for (at = output; (at = strstr(at, least)) != NULL; at++) {
+  for (at = text; (at = strstr(at, least)) != NULL; at++) {
     d = strtod(at + strlen(least), NULL);
     edges[0] = d < edges[0] ? d : edges[0];
   }
-  for (at = output; (at = strstr(at, most)) != NULL; at++) {
+  for (at = text; (at = strstr(at, most)) != NULL; at++) {
     d = strtod(at + strlen(most), NULL);
     edges[1] = d > edges[1] ? d : edges[1];
   }
@@ -130,7 +146,7 @@ static void read_edges(const char *least, const char *most, double edges[2])
 static void find_edges(const char *least, const char *most, double edges[2])
 {
   (void)run_poppler("pdftotext -bbox");
-  read_edges(least, most, edges);
+  read_edges(output, least, most, edges);
 }
 
 /* The text that is extracted, and the missing part. */
@@ -471,7 +487,7 @@ static void page_margins_and_pitches_are_honored(void **state)
   find_edges("xMin=\"", "xMax=\"", edges);
   assert_true(fabs(edges[0] - 72) < 0.1 &&
               fabs(edges[1] - (72 + 59 * 3.6)) < 0.1);
-  read_edges("yMin=\"", "yMin=\"", edges); /* five lines of 6 points */
+  read_edges(output, "yMin=\"", "yMin=\"", edges); /* five lines of 6 points */
   assert_true(fabs(edges[0] - 144) < 2 && fabs(edges[1] - edges[0] - 24) < 0.1);
   assert_non_null(strstr(run_poppler("pdftotext"), "abcd abcd"));
 }
@@ -485,34 +501,43 @@ static void print_value(struct text_value v)
   assert_int_equal(result->done.pages, 1);
 }
 
+/* Each value has a page of its own size. */
 static void value_fits_its_box(void **state)
 {
-  static const char *const values[] = {
+  static const char *const texts_of_values[] = {
       "x", "Łukasz Żółć", "שלום עולם", "a very long value that has no room",
       "several words, line\nand paragraphs\r\fof a note, with more of it and "
       "still more than there is room for at its size"};
   static const double sizes[][2] = {{200, 20}, {50, 40}, {20, 300}};
-  struct text_value v = {.size = 12};
+  struct text_value values[5 * 3 * 4];
   double edges[2];
-  size_t i, j, k;
+  size_t i, n = sizeof(values) / sizeof(values[0]);
+  char *rest, *page;
 
   (void)state;
-  for (i = 0; i < sizeof(values) / sizeof(values[0]); i++)
-    for (j = 0; j < sizeof(sizes) / sizeof(sizes[0]); j++)
-      for (k = 0; k < 4; k++) {
-        v.utf8 = values[i];
-        v.width = sizes[j][0];
-        v.height = sizes[j][1];
-        v.align = (int)k % 3;
-        v.size = k < 2 ? 12 : 0;
-        v.multiline = k % 2 != 0;
-        print_value(v);
-        assert_reads("pdftotext", values[i]);
-        find_edges("xMin=\"", "xMax=\"", edges);
-        assert_true(edges[0] >= 0 && edges[1] <= v.width);
-        read_edges("yMin=\"", "yMax=\"", edges);
-        assert_true(edges[0] >= -0.5 && edges[1] <= v.height + 0.5);
-      }
+  for (i = 0; i < n; i++)
+    values[i] = (struct text_value){.utf8 = texts_of_values[i / 12],
+                                    .width = sizes[i / 4 % 3][0],
+                                    .height = sizes[i / 4 % 3][1],
+                                    .size = i % 4 < 2 ? 12 : 0,
+                                    .align = (int)(i % 4) % 3,
+                                    .multiline = i % 2 != 0};
+  make_pdf(NULL, 0, NULL, values, n);
+  assert_int_equal(result->reason, DX_REASON_NONE);
+  assert_int_equal(result->done.pages, n);
+  (void)run_poppler("pdftotext");
+  rest = output;
+  for (i = 0; i < n; i++)
+    assert_bare(next_page(&rest, "\f"), values[i].utf8);
+  (void)run_poppler("pdftotext -bbox");
+  rest = output;
+  for (i = 0; i < n; i++) {
+    page = next_page(&rest, "</page>");
+    read_edges(page, "xMin=\"", "xMax=\"", edges);
+    assert_true(edges[0] >= 0 && edges[1] <= values[i].width);
+    read_edges(page, "yMin=\"", "yMax=\"", edges);
+    assert_true(edges[0] >= -0.5 && edges[1] <= values[i].height + 0.5);
+  }
 }
 
 static void value_is_aligned(void **state)
