@@ -48,19 +48,26 @@ with_other_user = $(AM_CPPFLAGS) -UDX_USER -DDX_USER='"games"'
 # A unit test is tests/unit/NAME.c and its line here.
 LDADD = $(FUZZ_ENGINE) $(unit_libs)
 if TESTS_ON
-# The longest first: test_token waits for ten seconds.
+# The longest first. Of those at the top, most wait.
 unit_programs = \
-	tests/unit/test_token \
-	tests/model/model_one \
 	tests/unit/test_isolate \
-	tests/unit/test_text \
+	tests/model/model_one \
+	tests/unit/test_token \
 	tests/model/model_two \
+	tests/unit/test_hello \
+	tests/unit/test_print_job \
+	tests/unit/test_text \
+	tests/unit/test_engine \
+	tests/unit/test_several \
+	tests/unit/test_outage \
+	tests/unit/test_flatten \
 	tests/unit/test_on_result \
+	tests/unit/test_http \
 	tests/unit/test_api \
 	tests/unit/test_arguments \
-	tests/unit/test_buf \
 	tests/unit/test_blame \
 	tests/unit/test_breaker \
+	tests/unit/test_buf \
 	tests/unit/test_bundle \
 	tests/unit/test_causes \
 	tests/unit/test_channel \
@@ -71,43 +78,36 @@ unit_programs = \
 	tests/unit/test_control \
 	tests/unit/test_counters \
 	tests/unit/test_cupsd \
-	tests/unit/test_engine \
+	tests/unit/test_files \
 	tests/unit/test_filter \
-	tests/unit/test_nearest \
-	tests/unit/test_order \
-	tests/unit/test_flatten \
 	tests/unit/test_formats \
 	tests/unit/test_fs \
-	tests/unit/test_hello \
-	tests/unit/test_http \
 	tests/unit/test_journal \
-	tests/unit/test_key_format \
-	tests/unit/test_language \
 	tests/unit/test_jpeg \
 	tests/unit/test_json \
 	tests/unit/test_json_scan \
+	tests/unit/test_key_format \
+	tests/unit/test_language \
 	tests/unit/test_manager \
 	tests/unit/test_merge \
 	tests/unit/test_metrics \
 	tests/unit/test_mime \
 	tests/unit/test_nearest \
 	tests/unit/test_once \
+	tests/unit/test_order \
 	tests/unit/test_pdf_file \
 	tests/unit/test_permission \
 	tests/unit/test_permit \
-	tests/unit/test_outage \
 	tests/unit/test_pictures \
-	tests/unit/test_program \
 	tests/unit/test_png \
 	tests/unit/test_poll \
-	tests/unit/test_print_job \
+	tests/unit/test_program \
 	tests/unit/test_rate_limit \
 	tests/unit/test_reading \
 	tests/unit/test_results \
 	tests/unit/test_retention \
 	tests/unit/test_rows \
 	tests/unit/test_sentence \
-	tests/unit/test_several \
 	tests/unit/test_signed_url \
 	tests/unit/test_spool \
 	tests/unit/test_state \
@@ -116,7 +116,6 @@ unit_programs = \
 	tests/unit/test_sweep \
 	tests/unit/test_unpack \
 	tests/unit/test_user \
-	tests/unit/test_files \
 	tests/unit/test_watch \
 	tests/unit/test_windows1252
 check_PROGRAMS += $(unit_programs)
