@@ -68,7 +68,8 @@ bool dx_permission_needs_answer(const struct dx_permission_facts *facts)
   case DX_BACKEND_NONE:
     return false;
   case DX_BACKEND_ATTENDS:
-    return facts->cupsd_gone && !facts->stopping;
+    return (facts->cupsd_gone || facts->print.final == DX_FINAL_CANCELED) &&
+           !facts->stopping;
   case DX_BACKEND_LEFT:
     return facts->print.final != DX_FINAL_OVER;
   default:

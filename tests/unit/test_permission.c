@@ -130,6 +130,10 @@ static void test_not_asked(void **state)
   (void)state;
   assert_int_equal(dx_permission(&facts), DX_MAY_SEND);
   assert_false(dx_permission_needs_answer(&facts));
+  facts.print.final = DX_FINAL_CANCELED; /* before the backend came back */
+  assert_int_equal(dx_permission(&facts), DX_MAY_WAIT);
+  assert_true(dx_permission_needs_answer(&facts));
+  facts.print.final = DX_FINAL_NONE;
   facts.stopping = true; /* its answer comes with `ended` */
   assert_int_equal(dx_permission(&facts), DX_MAY_WAIT);
   assert_false(dx_permission_needs_answer(&facts));
