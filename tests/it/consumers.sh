@@ -29,8 +29,6 @@ says() # TEXT FIELD VALUE
   is "$t: $2" "$(jq -r "$2" "$(one_manifest)")" "$3"
 }
 
-# --- every kind of manifest ------------------------------------------------------
-
 start_sim --source-time 0 --case-time 0
 start_cupsd
 write_config
@@ -46,6 +44,10 @@ says "$t" .final true
 says "$t" .job.documents 1
 template=$(one_manifest)
 
+# --- every kind of manifest ------------------------------------------------------
+
+section 'refused by the service'
+
 t='refused by the service'
 touch "$dir/round"
 faults 'create 1- status 422'
@@ -54,7 +56,10 @@ job_ends "$t: the print job is held" "$job" pending-held
 check "$t: the manifest is valid" is_valid "$(one_manifest)"
 says "$t" .reason_code service-refused
 says "$t" .final false
-refused=$job
+faults '#'
+cancel "$job"
+
+section 'canceled'
 
 t='canceled'
 touch "$dir/round"
@@ -72,7 +77,8 @@ check "$t: the manifest is valid" is_valid "$(one_manifest)"
 says "$t" .reason_code canceled
 says "$t" .final true
 faults '#'
-cancel "$refused"
+
+section 'a refused document'
 
 t='a refused document'
 touch "$dir/round"
@@ -83,6 +89,8 @@ check "$t: the manifest is valid" is_valid "$(one_manifest)"
 says "$t" .reason_code document-refused
 says "$t" '.files[0] | "\(.bytes) bytes \(.sha256)"' '0 bytes '
 cancel "$job"
+
+section 'withdrawn in CUPS'
 
 t='canceled in CUPS'
 touch "$dir/round"
@@ -96,11 +104,15 @@ until_true no_backend
 is "$t: there is no manifest" "$(one_manifest)" ''
 faults '#'
 
+section 'the schema'
+
 t='the schema'
 jq '.outcome = "maybe"' "$template" > "$dir/wrong.json"
 check "$t: rejects anything else" test -n "$(is_valid "$dir/wrong.json")"
 
 # --- the consumers ---------------------------------------------------------------
+
+section 'each result is imported once'
 
 # A large result takes long enough for the consumer to be killed over it.
 large=$dir/large.json
@@ -154,6 +166,8 @@ for consumer in consume.py consume.sh; do
     ! -name '*.job.json' -exec sha256sum {} + | cut -d ' ' -f 1 | sort -u)" \
     "$sum"
 done
+
+section 'what is not imported'
 
 t='a result that was tampered with'
 rm -rf "$dir/out" "$dir/inbox"
@@ -231,6 +245,8 @@ refused 'a manifest of another schema' edit '.schema = 3'
 refused 'a manifest of no schema' edit 'del(.schema)'
 refused 'a damaged result' edit '.cases[0].sha256 = "0"'
 
+section 'killed at each line'
+
 # Killed before every third line in turn, or every line, and started again.
 step=$((jobs_n < 1000 ? 3 : 1))
 cat > "$dir/killed.py" << 'END'
@@ -289,6 +305,8 @@ for consumer in consume.py consume.sh; do
   check "$consumer: it was killed at its lines" [ $line -gt 25 ]
   is "$consumer: started again, it imports the same" "$differences" ''
 done
+
+section 'two servers'
 
 t='a chart that two servers have sent'
 server_delivers() # SERVER [JQ FILTER]: its own source, and no results
