@@ -989,6 +989,57 @@ static void denial_with_another_key_is_not_final(void **state)
   }
 }
 
+/* After a restart with another key; the source is denied for a day. */
+static void check_denied_as_missing(enum dx_state was)
+{
+  static char id[] = "2026-02";
+
+  dx_engine_free(&fixture.engine);
+  denial = 404;
+  fixture.service.token_key_id = id;
+  fixture_restart();
+  assert_int_equal(fixture.jobs[0]->submissions[0].state, was);
+  fixture_drive(fixture.now_ms + FIXTURE_DAY_MS);
+  assert_int_equal(fixture.admin, DX_E_DENIED);
+  assert_int_equal(fixture.count[POST], 1);
+  denial = 0;
+  assert_int_equal(fixture_drive_to_end(), DX_OK);
+  assert_int_equal(fixture.count[POST], 1);
+  assert_int_equal(fixture_processed(), 1);
+}
+
+static bool loses_the_response(const struct fixture_call *call,
+                               struct fixture_response *ret)
+{
+  if (call->kind != PUT)
+    return denies_the_first(call, ret);
+  ret->code = DX_E_NET;
+  ret->landed = true;
+  return true;
+}
+
+/* It is not there for this key: it may be processed for the other one. */
+static void uncertain_upload_is_not_repeated_with_another_key(void **state)
+{
+  (void)state;
+  denial = 404;
+  fixture.odd = loses_the_response;
+  while (fixture.count[PUT] == 0)
+    fixture_drive(fixture.now_ms + 10);
+  fixture_drive(fixture.now_ms + S);
+  check_denied_as_missing(DX_ST_REGISTERED);
+}
+
+static void denied_case_is_not_missing(void **state)
+{
+  (void)state;
+  denial = 0;
+  fixture.odd = denies_the_first;
+  fixture.case_ms[0] = 5 * MIN;
+  fixture_drive(fixture.now_ms + 10 * S);
+  check_denied_as_missing(DX_ST_COMPLETE);
+}
+
 static bool denies_three(const struct fixture_call *call,
                          struct fixture_response *ret)
 {
@@ -1117,6 +1168,8 @@ int main(void)
       WITH_KEY(job_without_a_source_uses_its_current_section),
       WITH_KEY(job_without_a_section_can_be_canceled),
       WITH_KEY(denial_with_another_key_is_not_final),
+      WITH_KEY(uncertain_upload_is_not_repeated_with_another_key),
+      WITH_KEY(denied_case_is_not_missing),
       WITH_KEY(denied_sources_do_not_pause_their_section),
       WITH_KEY(time_of_a_denial_does_not_count),
       WITH_KEY(denied_source_is_polled_again),
