@@ -47,6 +47,7 @@ crash_client()
   end_process "$client_pid" KILL
   for p in $children; do kill -KILL "$p" 2> /dev/null; done
   for p in $children; do until_true is_gone "$p"; done
+  forget_half_saved "$client"
 }
 
 jobs_there() { lpstat -W all -o chart | sed 's/^chart-\([0-9]*\) .*/\1/' | sort -n; }

@@ -127,13 +127,15 @@ stop_sim()
   SIM_PID=
 }
 
+# Killed while it saved a job, its next run has the job twice, and may hang. Only
+# tests/it/interrupted.sh looks at that.
+forget_half_saved() { rm -f "$1"/spool/c*.N; } # DIRECTORY OF THE SCHEDULER
+
 stop_cupsd() # [SIGNAL]
 {
   [ -z "$CUPSD_PID" ] || end_process "$CUPSD_PID" "${1:-TERM}"
   CUPSD_PID=
-  # Killed while it saved a job, its next run has the job twice, and may hang.
-  # Only tests/it/interrupted.sh looks at that.
-  rm -f "$cups"/spool/c*.N
+  forget_half_saved "$cups"
 }
 
 stop_daemon() # [SIGNAL]
