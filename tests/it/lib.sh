@@ -104,18 +104,17 @@ use_older_driver() # QUEUE
 
 # A stopped queue gets nowhere: no need to wait for it. While a job is processed,
 # its queue is not stopped.
-job_is_or_stuck() # ID PATTERN
+job_is_or_stuck() # ID PATTERN: sets `value`
 {
-  local value
   read_job_value "$1" job-state
   [[ $value =~ ^($2)$ ]] ||
     { [ "$value" != processing ] && all_are_stopped; }
 }
-wait_job() # ID PATTERN: canceled, completed, pending-held...
+wait_job() # ID PATTERN: canceled, completed, pending-held... Sets `value`
 {
   until_true job_is_or_stuck "$1" "$2"
-  job_is "$1" "$2" && return
-  echo "# job $1 is '$(job_state "$1")': $(job_message "$1")"
+  [[ $value =~ ^($2)$ ]] && return
+  echo "# job $1 is '$value': $(job_message "$1")"
   return 1
 }
 
@@ -124,8 +123,9 @@ ended='canceled|aborted|completed|pending-held'
 # Waits for a job to end and checks that it ended in this state.
 job_ends() # TEXT ID STATE
 {
+  local value=
   wait_job "$2" "$ended"
-  is "$1" "$(job_state "$2")" "$3" 
+  is "$1" "$value" "$3"
 }
 
 # The last message of the queue, which users see at the end of the job that

@@ -24,7 +24,7 @@ chosen() # TEXT PAGES COUNT LP ARGUMENT...: what is sent, and how it counts
   is "$text: the job's own counts" "$(counted)" "$count $count"
 }
 
-start_all
+start_all --source-time 0 --case-time 0
 "$it/mkpdf" "$dir/five.pdf" p1 p2 p3 p4 p5
 "$it/mkpdf" "$dir/two.pdf" q1 q2
 "$it/mkpdf" "$dir/separator.pdf" separator
