@@ -116,12 +116,12 @@ canceled() # STAGE
   cancel "$job"
   backend_leaves
   resume
-  reach has_picked_up
   is "$t: the print job is" "$(job_state "$job")" canceled
+  another_completes # alone, docextractd looks for it twice a minute
+  reach has_picked_up
   if [ "$1" != receiving ]; then
     check "$t: so is the job" until_true status_is "$job" canceled
   fi
-  another_completes
   is "$t: what was sent before, and no more" "$(puts) $(n_results)" \
     "$((sent + 1)) 1"
 }
