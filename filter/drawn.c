@@ -179,7 +179,7 @@ struct drawn_place {
 struct drawn_mark {
   drawn_roles roles;
   int generation;
-  bool is_stream, is_image;
+  bool is_stream, is_image, is_form;
 };
 
 static void drawn_fail(struct drawn *d, enum dx_reason reason, const char *why)
@@ -268,6 +268,7 @@ static void drawn_reach(struct drawn *d, const struct qpdf_entry *object,
   mark->generation = object->generation;
   mark->is_stream = object->type == ot_stream;
   mark->is_image = strcmp(object->subtype, "/Image") == 0;
+  mark->is_form = strcmp(object->subtype, "/Form") == 0;
   if (place.roles != 0)
     dx_buf_add(&d->waiting, &place, sizeof(place));
 }
@@ -300,6 +301,33 @@ static void drawn_visit(struct drawn *d, int id, drawn_roles roles)
     drawn_fail(d, DX_REASON_DAMAGED, "a part of it is missing");
 }
 
+/*
+ * True if a form or tiling pattern has its area, or nothing in it. Without
+ * /BBox, MuPDF, PDFium, and pdf.js draw a form, and poppler and Ghostscript
+ * leave it out; pdf.js fills the area of a pattern, and the others leave it
+ * out. If /BBox is not four numbers, they differ in other ways. Whatever is
+ * sent, it may differ from what the user saw. DSS writes "-1.#INF" in forms
+ * that are empty.
+ */
+static bool drawn_has_area(struct drawn *d, int id, int generation)
+{
+  qpdf_oh stream = qpdf_get_object_by_id(d->pdf, id, generation);
+  qpdf_oh dict = qpdf_oh_get_dict(d->pdf, stream);
+  qpdf_oh box = qpdf_oh_get_key(d->pdf, dict, "/BBox");
+  qpdf_oh length = qpdf_oh_get_key(d->pdf, dict, "/Length");
+  bool has_area = qpdf_oh_is_array(d->pdf, box) &&
+                  qpdf_oh_get_array_n_items(d->pdf, box) == 4;
+
+  for (int i = 0; i < 4 && has_area; i++)
+    has_area =
+        qpdf_oh_is_number(d->pdf, qpdf_oh_get_array_item(d->pdf, box, i));
+  if (qpdf_oh_is_integer(d->pdf, length) &&
+      qpdf_oh_get_int_value(d->pdf, length) == 0)
+    has_area = true;
+  qpdf_oh_release_all(d->pdf);
+  return has_area;
+}
+
 /* Checks a stream once for each kind. */
 static void drawn_judge(struct drawn *d, int id, drawn_roles roles)
 {
@@ -308,6 +336,12 @@ static void drawn_judge(struct drawn *d, int id, drawn_roles roles)
   const struct drawn_mark *mark = drawn_mark_of(d, id);
   enum dx_reason reason = DX_REASON_NONE;
 
+  if (((roles & ONE(PATTERN)) != 0 ||
+       ((roles & ONE(DRAWN)) != 0 && mark->is_form)) &&
+      !drawn_has_area(d, id, mark->generation)) {
+    drawn_fail(d, DX_REASON_DAMAGED, "a part of it is missing");
+    return;
+  }
   if ((roles & (ONE(DRAWN) | ONE(PATTERN))) != 0)
     reason = stream_whole(&d->check, id, mark->generation,
                           mark->is_image ? STREAM_IMAGE : STREAM_CONTENT);

@@ -625,6 +625,41 @@ with a number, without a length:|20 \r\n|its content ends early
 with a filter, without a length:/Filter/FlateDecode|\r\n|a part of it is damaged
 END
 
+# A form or a pattern without its area: some viewers draw it, others do not.
+bare='/Type/XObject/Subtype/Form'
+pattern='/PatternType 1/PaintType 1/TilingType 1/XStep 9/YStep 9'
+while IFS='|' read -r what resources keys content; do
+  echo "$content" > "$dir/drawn"
+  object 8 "$keys" "$dir/drawn" | draws "$resources"
+  case $what in
+  *', and '*) arrives "$what" "$dir/d.pdf" ;;
+  *) damaged "$what" 'a part of it is missing' ;;
+  esac
+done << END
+a form without an area|/XObject<</X 8 0 R>>|$bare|$rectangle
+a form whose area is null|/XObject<</X 8 0 R>>|$bare/BBox null|$rectangle
+a form whose area is a reference to nothing|/XObject<</X 8 0 R>>|$bare/BBox 99 0 R|$rectangle
+a form whose area has three numbers|/XObject<</X 8 0 R>>|$bare/BBox[0 0 9]|$rectangle
+a form whose area has a name|/XObject<</X 8 0 R>>|$bare/BBox[0 0 9/A]|$rectangle
+a form whose area is null, and it is not used|/XObject<</Y 8 0 R>>|$bare/BBox null|$rectangle
+a form whose area has no size, and shows nothing|/XObject<</X 8 0 R>>|$bare/BBox[0 0 0 0]|$rectangle
+a form whose area is the wrong way round, and is shown|/XObject<</X 8 0 R>>|$bare/BBox[300 400 0 0]|$rectangle
+a pattern without an area|/Pattern<</X 8 0 R>>|$pattern|0 0 9 9 re f
+a pattern with an area, and it is shown|/Pattern<</X 8 0 R>>|$pattern/BBox[0 0 9 9]/Resources<<>>|0 0 5 5 re f
+a soft mask without an area|/ExtGState<</X<</SMask<</S/Alpha/G 8 0 R>>>>>>|$bare/Group<</S/Transparency>>|$rectangle
+END
+: > "$dir/nothing"
+object 8 "$bare/BBox[0 0 9/A]" "$dir/nothing" | draws '/XObject<</X 8 0 R>>'
+arrives 'a form without an area, and without data' "$dir/d.pdf"
+{
+  object 7 '' <<< "$rectangle"
+  object 8 "$shape/Resources<</XObject<</Y 9 0 R>>>>" <<< '/Y Do'
+  object 9 "$bare" <<< "$rectangle"
+} | second '/Contents 7 0 R
+  /Annots[<</Subtype/Stamp/F 4/Rect[60 60 90 90]/AP<</N 8 0 R>>>>]'
+damaged 'a form without an area in the appearance of a stamp' \
+  'a part of it is missing'
+
 # What the page lists, but does not draw, may be missing or damaged.
 while IFS='|' read -r what resources; do
   object 8 "$image/ColorSpace 99 0 R/Filter/Own" "$dir/pixels" |
