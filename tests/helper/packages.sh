@@ -23,7 +23,7 @@ swift-object memcached haproxy nginx-light squid tinyproxy-bin apache2-utils
 mupdf-tools nftables dnsmasq-base e2fsprogs iproute2 valgrind libreoffice-writer libreoffice-calc libreoffice-gtk3
 libreoffice-base libreoffice-base-drivers python3-uno chromium chromium-driver
 python3-gi python3-gi-cairo gir1.2-gtk-3.0 xvfb dunst
-default-jdk-headless libharfbuzz0b cups-bsd"
+default-jdk-headless libharfbuzz0b cups-bsd firefox-esr wine xdotool"
 command -v npm > /dev/null || nightly_packages+=" nodejs npm"
 
 missing_packages() # PACKAGE...: prints those that are not installed

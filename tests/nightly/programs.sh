@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 #
 # programs.sh - common sources of print jobs: text and PostScript files, a
-# spreadsheet and a mail merge of LibreOffice, a web page in Chromium, a GTK
-# program, a Java program. For each, the service receives all pages and patients.
-# A letter of LibreOffice is in office.sh, the characters of text files are in
-# text.sh, and types and options are in types.sh and pages.sh.
+# spreadsheet and a mail merge of LibreOffice, web pages in Chromium and Firefox,
+# a GTK program, a Java program, and a Windows program in Wine. For each, the
+# service receives all pages and patients. A letter of LibreOffice is in office.sh,
+# the characters of text files are in text.sh, and types and options are in types.sh
+# and pages.sh.
 #
 # A program that is not installed is skipped with a message; in CI it is a
 # failure.
@@ -28,7 +29,12 @@ went()
     jq -r '.files[]|"\(.name) \(.pages)"' $(manifests) | paste -sd '|')"
 }
 
-newest_job() { lpstat -W all -o | sed -n 's/^[^ ]*-\([0-9]*\) .*/\1/p' | sort -n | tail -n 1; }
+job=0 # the last one
+newest_job() # 0: there is none
+{
+  { echo 0; lpstat -W all -o | sed -n 's/^[^ ]*-\([0-9]*\) .*/\1/p'; } |
+    sort -n | tail -n 1
+}
 comes_after() { [ "$(newest_job)" -gt "$1" ]; } # ID
 
 # The job of a program that does not report its ID.
@@ -39,6 +45,24 @@ job_comes() # TEXT
   job_ends "$1: the job is completed" "$job" completed
 }
 
+screen=
+trap 'finish stop_screen' EXIT
+start_screen() # sets DISPLAY
+{
+  rm -f "$dir/display"
+  Xvfb -displayfd 3 -nolisten tcp 3> "$dir/display" > "$dir/xvfb.out" 2>&1 &
+  screen=$!
+  until_true test -s "$dir/display" || give_up "Xvfb starts: $(cat "$dir/xvfb.out")"
+  DISPLAY=:$(cat "$dir/display")
+  export DISPLAY
+}
+stop_screen()
+{
+  [ -z "$screen" ] || end_process "$screen"
+  screen=
+  unset DISPLAY
+}
+
 words() { pdftotext "$1" - | tr -s '\f\n ' ' '; }
 
 # Java prints over TCP only.
@@ -47,7 +71,7 @@ start_cupsd_on_a_port
 add_queue chart
 write_config "SeparatorPage $top/doc/separator-sample.pdf"
 
-# --- a text file -----------------------------------------------------------
+section 'a text file'
 
 printf 'Patient: José Müller\nMRN: 4711\n\fsecond page\n' > "$dir/labor 7.txt"
 print -d chart "$dir/labor 7.txt"
@@ -58,7 +82,7 @@ is 'a text file: its words' "$(sent)" \
   'Patient: José Müller MRN: 4711|second page'
 is 'a text file: the patient' "$(patients)" 'Müller José 4711'
 
-# --- PostScript ------------------------------------------------------------
+section 'PostScript'
 
 cat > "$dir/chart.ps" << 'END'
 %!PS-Adobe-3.0
@@ -88,7 +112,7 @@ print -d chart "$dir/broken.ps"
 job_ends 'broken PostScript: the job is held' "$job" pending-held
 is 'broken PostScript: nothing is sent' "$(calls create)" 0
 
-# --- LibreOffice -----------------------------------------------------------
+section 'LibreOffice'
 
 office() # ARGUMENT...: with a profile of its own
 {
@@ -146,7 +170,7 @@ if is_there 'LibreOffice' 'libreoffice-calc libreoffice-gtk3' \
     mail_merge
 fi
 
-# --- a browser -------------------------------------------------------------
+section 'Chromium'
 
 web_page()
 {
@@ -169,20 +193,15 @@ web_page()
 
 ! is_there Chromium chromium command -v chromium || web_page
 
-# --- a GTK program ---------------------------------------------------------
+section 'a GTK program'
 
 gtk_prints() # COPIES TITLE PAGE...
 {
-  local server
-  exec 3> "$dir/display"
-  Xvfb -displayfd 3 -nolisten tcp > "$dir/xvfb.out" 2>&1 &
-  server=$!
-  exec 3>&-
-  until_true test -s "$dir/display"
-  HOME=$dir DISPLAY=:$(cat "$dir/display") limited 60 "$dir/gtk.out" \
+  start_screen
+  HOME=$dir limited 60 "$dir/gtk.out" \
     "$top/tests/nightly/gtk-print" chart "$@"
   is 'a GTK program: it can print' "$?" 0
-  end_process "$server"
+  stop_screen
 }
 
 gtk_program()
@@ -201,37 +220,37 @@ gtk_program()
   'python3-gi python3-gi-cairo gir1.2-gtk-3.0 xvfb' \
   can_import gi,cairo || ! is_there Xvfb xvfb command -v Xvfb || gtk_program
 
-# --- a Java program ----------------------------------------------------------
+section 'a Java program'
 
 java_program()
 {
   cat > "$dir/Chart.java" << 'END'
-import java.awt.Graphics;
-import java.awt.print.PageFormat;
-import java.awt.print.PrinterJob;
-import javax.print.PrintService;
-import javax.print.PrintServiceLookup;
+  import java.awt.Graphics;
+  import java.awt.print.PageFormat;
+  import java.awt.print.PrinterJob;
+  import javax.print.PrintService;
+  import javax.print.PrintServiceLookup;
 
-class Chart {
-  static int draw(Graphics g, PageFormat format, int page) {
-    String[][] pages = {{"Patient: José Müller", "MRN: 4711"}, {"second page"}};
-    if (page == pages.length)
-      return java.awt.print.Printable.NO_SUCH_PAGE;
-    for (int i = 0; i < pages[page].length; i++)
-      g.drawString(pages[page][i], 100, 100 + 20 * i);
-    return java.awt.print.Printable.PAGE_EXISTS;
-  }
+  class Chart {
+    static int draw(Graphics g, PageFormat format, int page) {
+      String[][] pages = {{"Patient: José Müller", "MRN: 4711"}, {"second page"}};
+      if (page == pages.length)
+        return java.awt.print.Printable.NO_SUCH_PAGE;
+      for (int i = 0; i < pages[page].length; i++)
+        g.drawString(pages[page][i], 100, 100 + 20 * i);
+      return java.awt.print.Printable.PAGE_EXISTS;
+    }
 
-  public static void main(String[] args) throws Exception {
-    PrinterJob job = PrinterJob.getPrinterJob();
-    for (PrintService s : PrintServiceLookup.lookupPrintServices(null, null))
-      if (s.getName().equals(args[0]))
-        job.setPrintService(s);
-    job.setJobName("Befund 7");
-    job.setPrintable(Chart::draw);
-    job.print();
+    public static void main(String[] args) throws Exception {
+      PrinterJob job = PrinterJob.getPrinterJob();
+      for (PrintService s : PrintServiceLookup.lookupPrintServices(null, null))
+        if (s.getName().equals(args[0]))
+          job.setPrintService(s);
+      job.setJobName("Befund 7");
+      job.setPrintable(Chart::draw);
+      job.print();
+    }
   }
-}
 END
   clear_results
   CUPS_SERVER=localhost:$port limited 120 "$dir/java.out" java \
@@ -246,3 +265,81 @@ END
 
 ! is_there 'a Java program' 'default-jdk-headless libharfbuzz0b cups-bsd' \
   test -x "$(command -v javac)" -a -x "$(command -v lpr)" || java_program
+
+section 'Firefox'
+
+# It prints through GTK, without a dialog, to the printer that a user chose last,
+# as programs for kiosks set it up.
+firefox_prints()
+{
+  local profile=$dir/firefox browser
+  mkdir "$profile"
+  cat > "$profile/user.js" << 'END'
+user_pref("print.always_print_silent", true);
+user_pref("print_printer", "chart");
+user_pref("print.printer_chart.print_headerleft", "");
+user_pref("print.printer_chart.print_headerright", "");
+user_pref("print.printer_chart.print_footerleft", "");
+user_pref("print.printer_chart.print_footerright", "");
+user_pref("browser.shell.checkDefaultBrowser", false);
+user_pref("browser.aboutwelcome.enabled", false);
+user_pref("datareporting.policy.dataSubmissionEnabled", false);
+user_pref("toolkit.telemetry.reportingpolicy.firstRun", false);
+END
+  printf '%s' '<!DOCTYPE html><meta charset="utf-8"><title>Befund 7</title>' \
+    '<body onload="print()"><p>Patient: José Müller<p>MRN: 4711' \
+    '<p style="break-before: page">second page' > "$dir/print.html"
+  clear_results
+  start_screen
+  HOME=$dir firefox-esr --no-remote --profile "$profile" \
+    "file://$dir/print.html" > "$dir/firefox.out" 2>&1 &
+  browser=$!
+  job_comes Firefox
+  end_process "$browser"
+  stop_screen
+  is 'Firefox: one PDF of two pages' "$(went)" '1 1 Befund 7.pdf 2'
+  is 'Firefox: its words' "$(sent)" \
+    'Patient: José Müller MRN: 4711|second page'
+  is 'Firefox: the patient' "$(patients)" 'Müller José 4711'
+}
+
+! is_there Firefox 'firefox-esr xvfb' command -v firefox-esr ||
+  ! is_there Xvfb xvfb command -v Xvfb || firefox_prints
+
+section 'a Windows program'
+
+# Notepad of Wine, with the option by which Windows programs let another one print
+# a document. It shows its dialog first, with the default printer. It lacks /pt,
+# which names a printer. Wine's 32-bit programs are not needed.
+in_wine() # COMMAND...
+{
+  HOME=$dir WINEPREFIX=$dir/wine WINEDEBUG=-all \
+    WINEDLLOVERRIDES='mscoree,mshtml=' "$@" > "$dir/wine.out" 2>&1
+}
+
+asks() { xdotool search --onlyvisible --name '^Print$' > "$dir/windows" 2>&1; }
+
+windows_program()
+{
+  printf 'Patient: José Müller\r\nMRN: 4711\r\n' |
+    iconv -t WINDOWS-1252 > "$dir/befund.txt"
+  lpadmin -d chart
+  clear_results
+  start_screen
+  in_wine wine notepad /p "Z:${dir//\//\\}\\befund.txt" &
+  WAIT_S=240 until_true asks ||
+    not_ok 'Notepad: it asks' "$(cat "$dir/wine.out" "$dir/windows")"
+  xdotool key Return
+  job_comes Notepad
+  in_wine wineserver -k
+  wait $!
+  stop_screen
+  has 'Notepad: one PDF of one page' "$(went)" '^1 1 .*befund.*\.pdf 1$'
+  has 'Notepad: its words, between the name and the page number' "$(sent)" \
+    'befund\.txt Patient: José Müller MRN: 4711 Page 1$'
+  is 'Notepad: the patient' "$(patients)" 'Müller José 4711'
+}
+
+! is_there 'a Windows program' wine command -v wine ||
+  ! is_there xdotool xdotool command -v xdotool ||
+  ! is_there Xvfb xvfb command -v Xvfb || windows_program
