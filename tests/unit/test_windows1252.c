@@ -130,6 +130,16 @@ static const struct {
     {"25 kg/m\xFD\n", "\xFD"},
     {"10\xFD/l", "\xFD"},
     {"m\xFCxe, Sam\xFC, m\xFDri", NULL},
+    /* What todocextract(7) says of Welsh and Esperanto: "tŷ, cŵn, dŵr", "Ĝis,
+     * ĉe antaŭ ŝi, Ĵaŭdo", and "eĥo, aĵo". */
+    {"t\xFE, c\xF0n, d\xF0r", NULL},
+    {"\xD8is, \xE6"
+     "e anta\xFD \xFEi, \xAC"
+     "a\xFD"
+     "do",
+     NULL},
+    {"e\xB6o", "\xB6"},
+    {"a\xBCo", "\xBC"},
 };
 
 static void doubt_is_where_no_one_writes_it(void **state)
