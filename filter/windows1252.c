@@ -74,29 +74,97 @@ static bool precedes_unit(const struct place *p)
   return false;
 }
 
+static bool is_white(int ch)
+{
+  return strchr(" \t\r\n", ch) != NULL; /* or NUL */
+}
+
+/* A number follows, perhaps behind a blank. */
+static bool precedes_number(const struct place *p)
+{
+  return isdigit(at(p, 1)) || (is_white(at(p, 1)) && isdigit(at(p, 2)));
+}
+
+/* \xBB before the byte in its line: \xAB may close what it has opened. */
+static bool is_in_quotes(const struct place *p)
+{
+  int distance = -1;
+
+  while (p->at >= (size_t)-distance && at(p, distance) != '\n' &&
+         at(p, distance) != '\r' && at(p, distance) != 0xBB)
+    distance--;
+  return at(p, distance) == 0xBB;
+}
+
 /* Letters that are where the symbols of DOS code pages are written. */
 static bool is_symbol_of_dos(const struct place *p)
 {
   int before = at(p, -1), after = at(p, 1);
-  bool follows_number = isdigit(before) || strchr(" \t\r\n", before) != NULL;
+  bool follows_number = isdigit(before) || is_white(before);
 
   switch (at(p, 0)) {
+  case 0xAB: /* ½ */
+    return isdigit(before) && !isdigit(after) && !is_in_quotes(p);
+  case 0xAC: /* ¼ */
+    return isdigit(before) && !isdigit(after);
   case 0xE6: /* µ */
     return (follows_number || before == '/' || before == '(') &&
            precedes_unit(p);
   case 0xF8: /* ° */
-    return follows_number && (after == 'C' || after == 'F') &&
-           !is_letter(at(p, 2));
+    return (isdigit(before) && !is_letter(after)) ||
+           (follows_number && (after == 'C' || after == 'F') &&
+            !is_letter(at(p, 2)));
   case 0xF1: /* ± */
   case 0xF2: /* ≥ */
-  case 0xF3: /* ≤ */
-    return follows_number && isdigit(after);
+    return (follows_number || before == '(') && precedes_number(p);
+  case 0xF3: /* ≤; in Spanish, "or" between two numbers */
+    return (follows_number || before == '(') && isdigit(after);
   case 0xFC: /* ³ */
   case 0xFD: /* ² */
     return follows_measure(p) && !is_letter(after);
   default:
     return false;
   }
+}
+
+/* Symbols and letters of the Macintosh. */
+static bool is_of_macintosh(const struct place *p)
+{
+  int before = at(p, -1), after = at(p, 1);
+
+  switch (at(p, 0)) {
+  case 0x8A: /* ä */
+  case 0x8C: /* å */
+  case 0x8E: /* é */
+    return class_of(before) == 'L' ||
+           (class_of(before) == 'U' && class_of(after) == 'L');
+  case 0x9F: /* ü */
+    return class_of(before) == 'L' || class_of(after) == 'L';
+  case 0xA1: /* ° */
+    return isdigit(before) ||
+           (is_white(before) && (after == 'C' || after == 'F') &&
+            !is_letter(at(p, 2)));
+  case 0xA7: /* ß */
+    return class_of(before) == 'L';
+  case 0xB2: /* ≤ */
+  case 0xB3: /* ≥ */
+    return (is_white(before) || before == '(') && precedes_number(p);
+  default:
+    return false;
+  }
+}
+
+/* The bytes of a character in UTF-8 that do not occur together otherwise: then
+ * the text is UTF-8, and a part of it is damaged. */
+static bool is_utf8(const struct place *p)
+{
+  int first = at(p, 0), second = at(p, 1);
+
+  return (first == 0xC2 &&
+          (second == 0xB0 || second == 0xB1 || second == 0xB2 ||
+           second == 0xB3 || second == 0xB5 || second == 0xBD)) ||
+         (first == 0xC3 && second >= 0xA0 && second < 0xC0 && second != 0xA0 &&
+          second != 0xAB && second != 0xAE && second != 0xBB);
 }
 
 /* Characters that are at one place of a word only. */
@@ -111,6 +179,8 @@ static bool is_misplaced(const struct place *p)
     return follows && !precedes;
   case 0x83: /* ƒ */
     return follows || precedes;
+  case 0x9B: /* ›; a command of printers, ESC [ with 8 bits */
+    return !follows && isdigit(after);
   case 0x95: /* • */
   case 0xA2: /* ¢ */
   case 0xA3: /* £ */
@@ -153,7 +223,8 @@ static bool is_doubtful(const struct place *p)
   default:
     break;
   }
-  return is_misplaced(p) || is_symbol_of_dos(p);
+  return is_misplaced(p) || is_symbol_of_dos(p) || is_of_macintosh(p) ||
+         is_utf8(p);
 }
 
 size_t windows1252_doubt(const unsigned char *bytes, size_t len)

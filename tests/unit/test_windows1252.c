@@ -140,6 +140,66 @@ static const struct {
      NULL},
     {"e\xB6o", "\xB6"},
     {"a\xBCo", "\xBC"},
+    {"axis 45\xF8 left", "\xF8"},
+    {"45\xF8, 5 \xF8, \xF8, 3\xF8re", "\xF8, 5"},
+    {"5.40 \xF1 0.2", "\xF1"},
+    {"WBC (\xF1"
+     "0.2)",
+     "\xF1"},
+    {"\xF1 es una letra; (\xF1)", NULL},
+    {"LDL \xF2 3.0", "\xF2"},
+    {"2 semanas \xF3 3 meses; per\xF2 3", NULL},
+    {"3\xAB tablets", "\xAB"},
+    {"1\xAC tablets", "\xAC"},
+    {"\xBBGrad 3\xAB, \xBB"
+     "5\xAB; \xAB"
+     "3 \xAB"
+     "5",
+     NULL},
+    {"a \xBB"
+     "b\n3\xAB",
+     "\xAB"},
+    /* the Macintosh */
+    {"Jos\x8E", "\x8E"},
+    {"M\x9Fller", "\x9F"},
+    {"\x9F"
+     "bersicht",
+     "\x9F"},
+    {"L\x92HA\x9F-LES-ROSES", NULL},
+    {"H\x8Akkinen", "\x8A"},
+    {"Gr\x9A\xA7", "\xA7"},
+    {"siehe \xA7 5, \xA7"
+     "7, \xA7\xA7 8, A\xA7",
+     NULL},
+    {"37.5\xA1"
+     "C",
+     "\xA1"},
+    {"37.5 \xA1"
+     "C ",
+     "\xA1"},
+    {"\xA1"
+     "Feliz! \xA1"
+     "C\xF3mo! 5 \xA1no",
+     NULL},
+    {"LDL \xB3 3.0", "\xB3"},
+    {"eGFR (\xB2"
+     "60)",
+     "\xB2"},
+    {"3 m\xB2 5; 10\xB3/l; see \xB2 below", NULL},
+    /* UTF-8 of which a part is damaged */
+    {"37,5 \xC2\xB0"
+     "C \xC3",
+     "\xC2"},
+    {"Jos\xC3\xA9 \xFF", "\xC3"},
+    {"\xC3\x9F \xC3\x81", "\x81"},
+    {"CAF\xC9\x94, NOSTR\xC3\xA0, CAF\xC9\xBB, \xC3\xAE, \xC2\xA9", NULL},
+    /* ESC [ with 8 bits */
+    {"WBC \x9B"
+     "4m5.40",
+     "\x9B"},
+    {"\x8B"
+     "Wort\x9B, \x9BWort\x8B, 5\x9B, \x9B 5",
+     NULL},
 };
 
 static void doubt_is_where_no_one_writes_it(void **state)
@@ -163,6 +223,7 @@ static void doubt_is_where_no_one_writes_it(void **state)
 /* Small charts, as a laboratory prints them, in the encodings of old programs.
  */
 #define VALUES "WBC 5,40 10^3/µL\nTemp 37,5 °C ±0,2\nBSA 1,8 m²\n"
+#define VALUES_OF_MACINTOSH "Temp 37,5 °C\n"
 static const struct {
   const char *encoding, *text;
 } charts[] = {
@@ -177,6 +238,9 @@ static const struct {
     {"WINDOWS-1251", "Пациент: Иванов, Иван\nГемоглобин 135 г/л\n"},
     {"KOI8-R", "Пациент: Иванов, Иван\nГемоглобин 135 г/л\n"},
     {"CP1253", "Ασθενής: Παπαδόπουλος\nΑιμοσφαιρίνη 13,5\n"},
+    {"MACINTOSH", "Patient: Müller\nWBC 5.40\n"},
+    {"MACINTOSH", "Paciente: José\n" VALUES_OF_MACINTOSH},
+    {"MACINTOSH", "LDL ≥ 3.0\n"},
     {"CP932", "患者: 山田 太郎\n白血球 5.40\nﾍﾓｸﾞﾛﾋﾞﾝ 13.2\n"},
     {"EUC-JP", "患者: 山田 太郎\n白血球 5.40\n"},
     {"GB18030", "患者：王小明\n白细胞 5.40\n"},
