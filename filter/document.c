@@ -38,11 +38,24 @@ static const struct {
 };
 #define PICTURES (sizeof(document_pictures) / sizeof(document_pictures[0]))
 
+/* True if the first byte that text does not contain is the ESC of a command for
+ * a printer. The parameters of commands may be NUL. */
+static bool document_has_commands(const char *bytes, size_t len)
+{
+  static const char layout[] = "\b\t\n\v\f\r\x0E\x0F\x11\x12\x13\x14";
+  size_t i = 0;
+
+  while (i < len && ((unsigned char)bytes[i] >= ' ' ||
+                     memchr(layout, bytes[i], sizeof(layout) - 1) != NULL))
+    i++;
+  return i < len && bytes[i] == '\033';
+}
+
 /* PostScript and CUPS's banners are not text, but instructions to a printer. */
 static bool document_is_text(const char *bytes, size_t len)
 {
-  static const char *const others[] = {"%!", "\004%!", "\033%-12345X",
-                                       "#PDF-BANNER", "#CUPS-BANNER"};
+  static const char *const others[] = {"%!", "\004%!", "#PDF-BANNER",
+                                       "#CUPS-BANNER"};
   size_t i;
 
   for (i = 0; i < sizeof(others) / sizeof(others[0]); i++)
@@ -50,7 +63,8 @@ static bool document_is_text(const char *bytes, size_t len)
         memcmp(bytes, others[i], strlen(others[i])) == 0)
       return false;
   return len > 0 &&
-         (dx_text_is_utf16(bytes, len) || memchr(bytes, '\0', len) == NULL);
+         (dx_text_is_utf16(bytes, len) || memchr(bytes, '\0', len) == NULL ||
+          document_has_commands(bytes, len));
 }
 
 /* A PDF may begin anywhere: its header may follow other data, and must not be
@@ -170,7 +184,8 @@ enum dx_reason document_convert(const struct pdf_task *task,
     return DX_REASON_TROUBLE;
   if (is_text && !dx_text_is_utf16(bytes, len) &&
       memchr(bytes, '\0', len) != NULL) /* not in text */
-    reason = DX_REASON_TYPE;
+    reason = document_has_commands((const char *)bytes, len) ? DX_REASON_CODES
+                                                             : DX_REASON_TYPE;
   else if (is_text)
     reason =
         task->text->to_pdf(bytes, len, task->options, task->spare_fd, ret_done);

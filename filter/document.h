@@ -22,8 +22,8 @@
 /* The MIME type of the document, by its first bytes, or, of a PDF, by its
  * header and first object: one that the service accepts, one of image_pdf.h,
  * text, or NULL. Text is content that is of no other type, and is UTF-16 with a
- * byte order mark or has no NUL. Whether the document is whole is not checked.
- */
+ * byte order mark, has no NUL, or has commands for a printer. Whether the
+ * document is whole is not checked. */
 const char *document_type_of(int fd);
 
 /* The type that it is sent as. */

@@ -11,8 +11,12 @@
 
 #include "filter/windows1252.h"
 
+#define DC1 0x11
+#define DC3 0x13
+#define SUB 0x1A
 #define ESC 0x1B
 #define FS 0x1C
+#define DEL 0x7F
 #define NO_ICONV ((iconv_t)(intptr_t)-1)
 
 static iconv_t utf8_iconv = NO_ICONV, selected_iconv = NO_ICONV;
@@ -162,23 +166,31 @@ static bool is_reset(const wchar_t *chars, size_t count)
   return chars[0] == ESC && count >= 2 && (chars[1] == 'E' || chars[1] == '@');
 }
 
-/* The length of ESC [ ... m; 0: it is something else. */
+/* The length of ESC [ ... m; 0: it is something else, or hides the text (8) or
+ * crosses it out (9). The numbers after 38, 48, and 58 are those of a color. */
 static size_t color_length(const wchar_t *chars, size_t count)
 {
+  bool hides = false, in_color = false;
   size_t n = 2;
+  long number;
 
   if (chars[0] != ESC || count < 3 || chars[1] != '[')
     return 0;
-  while (n < count && ((chars[n] >= '0' && chars[n] <= '9') ||
-                       chars[n] == ';' || chars[n] == ':'))
-    n++;
-  return n < count && chars[n] == 'm' ? n + 1 : 0;
+  for (;; n++) {
+    for (number = 0; n < count && chars[n] >= '0' && chars[n] <= '9'; n++)
+      number = number < 100 ? number * 10 + (chars[n] - '0') : number;
+    hides = hides || (!in_color && (number == 8 || number == 9));
+    in_color = in_color || number == 38 || number == 48 || number == 58;
+    if (n == count || (chars[n] != ';' && chars[n] != ':'))
+      break;
+  }
+  return n < count && chars[n] == 'm' && !hides ? n + 1 : 0;
 }
 
 /*
- * True for control characters that begin a command, delete a line, or separate
- * values: without them, other values remain. MLLP ends a message with FS and
- * CR.
+ * True for control characters that begin a command, delete a line or character,
+ * or separate values: without them, other values remain. MLLP ends a message
+ * with FS and CR.
  */
 static bool is_command(const wchar_t *chars, size_t count)
 {
@@ -188,6 +200,7 @@ static bool is_command(const wchar_t *chars, size_t count)
   case 0x1D: /* GS, RS, US */
   case 0x1E:
   case 0x1F:
+  case DEL:
     return true;
   case FS:
     return count > 1 && chars[1] != '\r' && chars[1] != '\n';
@@ -197,10 +210,13 @@ static bool is_command(const wchar_t *chars, size_t count)
 }
 
 /* Removes resets before and after all that is printed, and colors. False if
- * another command follows the first *count characters, which remain. */
+ * another command follows the first *count characters, which remain: also text
+ * that printers ignore (between DC3 and DC1), or programs of DOS (after SUB).
+ */
 static bool remove_commands(wchar_t *chars, size_t *count)
 {
   size_t begin = 0, end = *count, i, n, len = *count;
+  bool is_ignored = false;
 
   while (begin < len &&
          (is_blank(chars[begin]) || is_reset(chars + begin, len - begin)))
@@ -214,7 +230,10 @@ static bool remove_commands(wchar_t *chars, size_t *count)
       n = 2;
     if (n > 0)
       continue;
-    if (is_command(chars + i, len - i))
+    if (chars[i] == DC3 || chars[i] == DC1)
+      is_ignored = chars[i] == DC3;
+    if (is_command(chars + i, len - i) || (is_ignored && !is_blank(chars[i])) ||
+        (chars[i] == SUB && begin < len && i < end))
       return false;
     chars[(*count)++] = chars[i];
     n = 1;

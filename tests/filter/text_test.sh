@@ -77,11 +77,40 @@ printf 'WBC 5.40\n\e@Platelets 250\n' > "$dir/between.txt"
 is 'other commands of a terminal refuse it' "$(outcome "$dir/screen.txt")" "$(codes 1)"
 is 'so does a reset between two lines' "$(outcome "$dir/between.txt")" "$(codes 2)"
 
+printf 'WBC 5.41\x7f0\n' > "$dir/deleted.txt"
+printf 'WBC\n\e[8m9.99\e[0m 5.40\n' > "$dir/hidden.txt"
+printf 'WBC 5.40\n\x13WBC 9.99\n\x11' > "$dir/deselected.txt"
+printf 'WBC 5.40\n\x1aWBC 9.99\n' > "$dir/behind.txt"
+while read -r file line; do
+  is "$file: text that is not printed refuses it" \
+    "$(outcome "$dir/$file.txt")" "$(codes "$line")"
+done << 'END'
+deleted 1
+hidden 2
+deselected 2
+behind 2
+END
+printf 'WBC 5.40\r\n\x1a\x1a\x1a' > "$dir/filled.txt"
+is 'the ends of a DOS file are no text' "$(outcome "$dir/filled.txt")" \
+  'sent WBC 5.40'
+
 # For cupsd, a file that begins with a command was printed raw.
 raw_outcome() { (CONTENT_TYPE=application/vnd.cups-raw; outcome "$1"); }
 is 'a reset first is text, although it is raw for cupsd' \
   "$(raw_outcome "$dir/reset.txt")" 'sent WBC 5.40'
 is 'commands first are reported' "$(raw_outcome "$dir/escp.txt")" "$(codes 1)"
+printf '\e%%-12345X@PJL JOB\r\n@PJL ENTER LANGUAGE=PCL\r\n\eEWBC 5.40' \
+  > "$dir/pjl.txt"
+is 'so are those of PJL' "$(raw_outcome "$dir/pjl.txt")" "$(codes 1)"
+printf '\e@\eD\x08\x10\0WBC\t5.40\r\n' > "$dir/tabs.txt"
+printf 'WBC 5.40\r\n\eA\0Hb 13.2\r\n' > "$dir/spacing.txt"
+for file in tabs spacing; do
+  is "$file: a command may have a NUL" "$(outcome "$dir/$file.txt")" \
+    'printer-codes it has commands for a printer; print it as a PDF, or with a generic text-only driver'
+done
+printf 'WBC\0\e@5.40\n' > "$dir/binary.txt"
+has 'a NUL before a command is of another type' "$(outcome "$dir/binary.txt")" \
+  '^type '
 for file in bold.txt one.pdf; do
   has "$file was printed raw" "$(raw_outcome "$dir/$file")" '^raw it was printed raw'
 done

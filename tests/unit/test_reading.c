@@ -67,6 +67,10 @@ static const struct {
     {"\x0BMSH|A\rPID|1\r\x1C\r\x0BMSH|B\r\x1C\r\n", NULL},
     {"MSH|A\r\x1C", NULL},
     {"\x1B[1;31mHigh\x1B[0m 5.40\x1B[m\x1B[38:5:1mx", "High 5.40x"},
+    {"\x1B[38;5;8mWBC\x1B[48;2;9;8;9m 5.40\x1B[28;29;80m", "WBC 5.40"},
+    {"\x1B[0;58:2::8:8:9mWBC", "WBC"},
+    {"a\x13\r\n\x11z\x13\n", NULL},
+    {"a\r\n\x1A\x1A\x1A\n\x1A", NULL},
     {"\x1B@WBC 5.40\x1B"
      "E",
      "WBC 5.40"},
@@ -128,6 +132,19 @@ static const struct {
      "10",
      "line 1 has a printer command"},
     {"WBC 4\x18WBC 5", "line 1 has a printer command"},
+    {"WBC 5.4\x7F", "line 1 has a printer command"},
+    /* text that is hidden or crossed out, or that printers or DOS ignore */
+    {"WBC\n\x1B[8m5.40\x1B[0m", "line 2 has a printer command"},
+    {"\x1B[1;9m5.40\x1B[29m 6.1", "line 1 has a printer command"},
+    {"\x1B[4;009m5.40", "line 1 has a printer command"},
+    {"\x1B[9", "line 1 has a printer command"},
+    {"a\n\x13"
+     "5.40\x11",
+     "line 2 has a printer command"},
+    {"a\x13\x11"
+     "5\n\x13 6",
+     "line 2 has a printer command"},
+    {"WBC 5.40\n\x1AWBC 9.99", "line 2 has a printer command"},
     /* encodings */
     {"plain\nM\x81ller", "the encoding of line 2 is unknown"},
     {"\x9D 5", "the encoding of line 1 is unknown"},
