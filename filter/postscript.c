@@ -71,6 +71,7 @@ bool postscript_begins(const void *bytes, size_t len, size_t *ret_start)
 /* ---- the comments ---- */
 
 struct comments {
+  bool is_cut;     /* the file ends before its PostScript */
   bool structured; /* "%!PS-Adobe" */
   bool is_figure;  /* EPSF: made for inclusion, often without comments */
   bool states_pages, states_at_end;
@@ -184,7 +185,7 @@ static bool comments_of(const struct pdf_task *task, struct comments *ret)
     size = dos_eps_number(text, 8);
   }
   *ret = at <= len && size <= len - at ? read_comments(text + at, size)
-                                       : (struct comments){0}; /* it was cut */
+                                       : (struct comments){.is_cut = true};
   (void)munmap(text, len);
   return true;
 }
@@ -202,8 +203,9 @@ enum dx_reason postscript_check(const struct pdf_task *task,
 
   if (!comments_of(task, &c))
     return DX_REASON_TROUBLE;
-  if (!c.states_pages &&
-      (c.states_at_end || (c.structured && !c.is_figure && !c.has_end)))
+  if (c.is_cut ||
+      (!c.states_pages &&
+       (c.states_at_end || (c.structured && !c.is_figure && !c.has_end))))
     return end_is_missing(done);
   done->pages = c.pages > 0 && c.pages <= DX_PAGES_MAX ? (int)c.pages : 1;
   return DX_REASON_NONE;
@@ -222,6 +224,24 @@ static enum dx_reason check_end(const struct pdf_task *task,
   return c.structured && !c.has_end ? end_is_missing(done) : DX_REASON_NONE;
 }
 
+static enum dx_reason end_is_unknown(struct pdf_done *done)
+{
+  (void)snprintf(done->why, sizeof(done->why), "its end cannot be recognized");
+  return DX_REASON_POSTSCRIPT;
+}
+
+/* For run_isolated(), if something was begun behind the last page, and perhaps
+ * cut: only comments can tell that it is not another page. */
+static enum dx_reason check_last_page(const struct pdf_task *task,
+                                      struct pdf_done *done)
+{
+  struct comments c;
+
+  if (!comments_of(task, &c))
+    return DX_REASON_TROUBLE;
+  return c.structured ? DX_REASON_NONE : end_is_unknown(done);
+}
+
 /* For run_isolated(), if no page was ended: a figure need not do that, and
  * Ghostscript then writes what is drawn. */
 static enum dx_reason check_figure(const struct pdf_task *task,
@@ -234,10 +254,7 @@ static enum dx_reason check_figure(const struct pdf_task *task,
   if (!c.is_figure)
     return end_is_missing(done);
   done->pages = 1;
-  if (c.has_end || c.has_trailer)
-    return DX_REASON_NONE;
-  (void)snprintf(done->why, sizeof(done->why), "its end cannot be recognized");
-  return DX_REASON_POSTSCRIPT;
+  return c.has_end || c.has_trailer ? DX_REASON_NONE : end_is_unknown(done);
 }
 
 /* The same, if the stacks are as they were before: figures must leave them so,
@@ -288,20 +305,28 @@ static const char *const errors[] = {"VMerror",
                                      "unmatchedmark",
                                      "unregistered"};
 
-/* Printed when the document has ended, by end_code. */
+/* Printed when the document has ended, by end_code, or has ended Ghostscript
+ * itself, by begin_code. */
 #define PAGES "docextract-pages: "
-static const char end_code[] =
-    "systemdict begin (" PAGES ") print currentpagedevice /PageCount get =only "
-    "( ) print count 0 eq countdictstack 4 eq and = flush end";
+#define PRINT_PAGES \
+  "systemdict begin (" PAGES ") print currentpagedevice /PageCount get =only "
+static const char begin_code[] =
+    "userdict /quit {" PRINT_PAGES "( quit) = flush end systemdict /quit get "
+    "exec} bind put";
+static const char end_code[] = PRINT_PAGES
+    "( ) print count 0 eq countdictstack 4 eq and =only ( ) print "
+    "count 0 ne {currentpoint} stopped {false} {pop pop true} ifelse or = "
+    "flush end";
 
 /* The last messages of Ghostscript. */
 struct messages {
   bool failed;       /* an error handler of the document has reported an error,
                         perhaps without an exit status */
   const char *error; /* NULL: none, or unknown */
-  int pages;         /* that the document has ended; -1: unknown, because it has
-                        ended Ghostscript itself */
+  int pages;         /* that the document has ended; -1: unknown */
+  bool quits;        /* it has ended Ghostscript itself */
   bool restored;     /* nothing is left on its operand and dictionary stacks */
+  bool has_begun;    /* operands or a path are left behind the last page */
 };
 
 /* The text behind the last occurrence; NULL: there is none. */
@@ -320,7 +345,7 @@ static const char *behind_last(const char *text, size_t len, const char *what)
 static struct messages read_messages(int fd)
 {
   static char text[65536];
-  struct messages m = {.pages = -1};
+  struct messages m = {.pages = -1, .quits = true};
   off_t size = lseek(fd, 0, SEEK_END);
   off_t from = size >= (off_t)sizeof(text) ? size - (off_t)sizeof(text) + 1 : 0;
   ssize_t n = pread(fd, text, sizeof(text) - 1, from);
@@ -332,7 +357,9 @@ static struct messages read_messages(int fd)
   found = behind_last(text, len, PAGES);
   if (found != NULL && isdigit((unsigned char)*found)) {
     m.pages = (int)(strtol(found, &end, 10) % (DX_PAGES_MAX + 1));
+    m.quits = strncmp(end, " quit", 5) == 0;
     m.restored = strncmp(end, " true", 5) == 0;
+    m.has_begun = strncmp(strchrnul(end + 1, ' '), " true", 5) == 0;
   }
   m.failed = behind_last(text, len, "%%[ Error") != NULL;
   found = behind_last(text, len, "Error: /");
@@ -383,6 +410,8 @@ static void run_ghostscript(const struct run *run, pid_t parent)
                                width,
                                height,
                                "-I/usr/share/cups/fonts",
+                               "-c",
+                               begin_code,
                                "-_",
                                "-c",
                                end_code,
@@ -416,7 +445,7 @@ static void run_ghostscript(const struct run *run, pid_t parent)
 
 static enum dx_reason run_wait(const struct run *run, pid_t child,
                                int64_t limit_ms, struct pdf_done *done,
-                               bool *ret_restored)
+                               struct messages *ret)
 {
   struct messages messages;
   enum dx_reason reason;
@@ -438,7 +467,7 @@ static enum dx_reason run_wait(const struct run *run, pid_t child,
   }
   messages = read_messages(run->messages_fd);
   done->pages = messages.pages;
-  *ret_restored = messages.restored;
+  *ret = messages;
   if (status == 0 && !messages.failed)
     return DX_REASON_NONE;
   if (messages.error != NULL)
@@ -461,7 +490,7 @@ static void remove_scratch(const char *path)
 
 static enum dx_reason ghostscript(const struct pdf_task *task,
                                   const char *temp_dir, int64_t limit_ms,
-                                  struct pdf_done *done, bool *ret_restored)
+                                  struct pdf_done *done, struct messages *ret)
 {
   struct run run = {.task = task, .messages_fd = task->spare_fd};
   enum dx_reason reason = DX_REASON_TROUBLE;
@@ -482,7 +511,7 @@ static enum dx_reason ghostscript(const struct pdf_task *task,
     if (child == 0)
       run_ghostscript(&run, parent);
     if (child > 0)
-      reason = run_wait(&run, child, limit_ms, done, ret_restored);
+      reason = run_wait(&run, child, limit_ms, done, ret);
     remove_scratch(run.dir);
   }
   (void)sigprocmask(SIG_SETMASK, &run.signals, NULL);
@@ -498,8 +527,8 @@ enum dx_reason postscript_to_pdf(const struct pdf_task *task, size_t start,
   isolated_work *work = NULL;
   struct pdf_task read = *task;
   enum dx_reason reason, checked;
+  struct messages messages = {0};
   struct pdf_done done;
-  bool restored = false;
   int least;
 
   /* The offset is that of all processes. */
@@ -510,18 +539,20 @@ enum dx_reason postscript_to_pdf(const struct pdf_task *task, size_t start,
   if (reason != DX_REASON_NONE)
     return reason;
   least = ret_done->pages;
-  reason = ghostscript(task, temp_dir, limit_ms, ret_done, &restored);
+  reason = ghostscript(task, temp_dir, limit_ms, ret_done, &messages);
   if (reason == DX_REASON_NONE && ret_done->pages > 0 &&
       ret_done->pages < least) {
     (void)snprintf(ret_done->why, sizeof(ret_done->why),
                    "it has only %d of %d pages", ret_done->pages, least);
     return DX_REASON_INCOMPLETE;
   }
-  if (reason == DX_REASON_NONE && ret_done->pages == 0)
-    work = restored ? check_restored_figure : check_figure;
-  else if (reason == DX_REASON_POSTSCRIPT ||
-           (reason == DX_REASON_NONE && ret_done->pages < 0))
+  if (reason == DX_REASON_POSTSCRIPT ||
+      (reason == DX_REASON_NONE && messages.quits))
     work = check_end;
+  else if (reason == DX_REASON_NONE && ret_done->pages == 0)
+    work = messages.restored ? check_restored_figure : check_figure;
+  else if (reason == DX_REASON_NONE && messages.has_begun)
+    work = check_last_page;
   if (work == NULL)
     return reason;
   if (lseek(task->in_fd, (off_t)start, SEEK_SET) < 0)

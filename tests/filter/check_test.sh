@@ -191,8 +191,38 @@ is 'what it draws is there' "$(qpdf --qdf "$dir/made" - | grep -ac ' re')" 1
 head -c 90 "$dir/t.eps" > "$dir/cut.eps"
 is 'cut before the end of its PostScript' "$(checked "$dir/cut.eps")" \
   'incomplete, page 0: its end is missing'
+{
+  size=$(stat -c %s "$dir/pages.ps")
+  printf '\xC5\xD0\xD3\xC6\x1E\0\0\0'
+  perl -e 'print pack("V", @ARGV)' "$size"
+  printf '%16s\xFF\xFF' '' | tr ' ' '\0'
+  cat "$dir/pages.ps"
+} > "$dir/t.eps"
+is 'PostScript with such a header' "$(checked "$dir/t.eps")" whole
+for n in 3 5 7; do
+  part "$dir/t.eps" $n 8 > "$dir/cut.eps"
+  is "$n eighths of it" "$(checked "$dir/cut.eps")" \
+    'incomplete, page 0: its end is missing'
+done
 printf '%%!\n0 0 9 9 rectfill showpage quit' > "$dir/t.ps"
 is 'PostScript that ends its interpreter' "$(checked "$dir/t.ps")" whole
+sed 's/^%%Trailer/quit\n&/' "$dir/pages.ps" > "$dir/t.ps"
+is 'behind its last page' "$(checked "$dir/t.ps")" whole
+sed 's/^%%Page: 3 3/quit\n&/' "$dir/pages.ps" > "$dir/t.ps"
+is 'before its last page' "$(checked "$dir/t.ps")" \
+  'incomplete, page 0: it has only 2 of 3 pages'
+while IFS='|' read -r text code expected; do
+  printf '%%!\n/Courier findfont 9 scalefont setfont\n72 99 moveto (1) show showpage\n%s\n' \
+    "$code" > "$dir/t.ps"
+  is "PostScript that is not structured, and ends $text" \
+    "$(checked "$dir/t.ps")" "$expected"
+done << 'END'
+behind a text|72 99 moveto (2) show|postscript, page 0: its end cannot be recognized
+behind operands|72 99|postscript, page 0: its end cannot be recognized
+within a path|newpath 9 9 moveto 50 50 lineto|postscript, page 0: its end cannot be recognized
+behind its second page|gsave 72 99 moveto (2) show grestore showpage|whole
+with a dictionary|9 dict begin /a 5 def|whole
+END
 gs -q -dSAFER -dBATCH -dNOPAUSE -sDEVICE=ps2write -sOutputFile="$dir/own.ps" \
   "$dir/three.pdf"
 is 'PostScript with an error handler of its own' "$(checked "$dir/own.ps")" whole
