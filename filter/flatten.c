@@ -363,11 +363,12 @@ static int flat_name(struct flat *s, const char *category, qpdf_oh value)
 
 /* ---- appearances ---- */
 
-/* Sets the rest of `a`. */
-static void flat_find(struct flat *s, struct flat_annotation *a)
+/* Sets the rest of `a`. Without a state, a button has that of its value. */
+static void flat_find(struct flat *s, struct flat_annotation *a, qpdf_oh kind)
 {
   qpdf_oh ap = flat_key(s, a->dict, "/AP"), found = flat_key(s, ap, "/N");
   qpdf_oh state = flat_key(s, a->dict, "/AS");
+  bool button = flat_is(s, kind, "/Btn");
   char only[128] = "/Off";
   double box[4];
   int others = 0;
@@ -379,6 +380,12 @@ static void flat_find(struct flat *s, struct flat_annotation *a)
 
       if (strcmp(key, "/Off") != 0 && ++others == 1)
         (void)snprintf(only, sizeof(only), "%s", key);
+    }
+    if (button && !qpdf_oh_is_name(s->pdf, state)) {
+      state = flat_inherited(s, a->dict, "/V");
+      if (!qpdf_oh_is_name(s->pdf, state) ||
+          !qpdf_oh_has_key(s->pdf, found, qpdf_oh_get_name(s->pdf, state)))
+        state = qpdf_oh_new_name(s->pdf, "/Off");
     }
     found = flat_key(s, found,
                      qpdf_oh_is_name(s->pdf, state)
@@ -642,6 +649,16 @@ static void flat_write(struct flat *s, struct flat_annotation *a)
   dx_buf_add(&s->streams, &id, sizeof(id));
 }
 
+/* Some viewers draw a mark for a state that has no appearance, which is right
+ * unless the value of the field is "off". */
+static bool flat_is_checked(struct flat *s, const struct flat_annotation *a)
+{
+  qpdf_oh state = flat_key(s, a->dict, "/AS");
+
+  return qpdf_oh_is_name(s->pdf, state) && !flat_is(s, state, "/Off") &&
+         !flat_is(s, flat_inherited(s, a->dict, "/V"), "/Off");
+}
+
 /* Sets the text of a field, if it is to be drawn. */
 static void flat_field(struct flat *s, struct flat_annotation *a, qpdf_oh type)
 {
@@ -660,6 +677,9 @@ static void flat_field(struct flat *s, struct flat_annotation *a, qpdf_oh type)
       state = flat_inherited(s, a->dict, "/V");
     if (qpdf_oh_is_name(s->pdf, state) && !flat_is(s, state, "/Off"))
       dx_buf_puts(&a->text, "X");
+  } else if (button && (flags & (PUSH | RADIO)) == 0 && a->blank &&
+             flat_is_checked(s, a)) {
+    flat_refuse(s, DX_REASON_NOT_DRAWN, "a check mark", "has no appearance");
   }
   a->value.align = align == 1 || align == 2 ? align : 0; /* as in viewers */
 }
@@ -725,10 +745,12 @@ static void flat_annotation(struct flat *s, qpdf_oh dict)
   if ((a.flags & PRINT) == 0 || (a.flags & HIDDEN) != 0 ||
       flat_is(s, kind, "/Popup") || flat_is_off(s, layer))
     return;
-  flat_find(s, &a);
   if (flat_is(s, kind, "/Widget")) {
     kind = flat_inherited(s, dict, "/FT");
+    flat_find(s, &a, kind);
     flat_field(s, &a, kind);
+  } else {
+    flat_find(s, &a, kind);
   }
   if (member) /* viewers evaluate it */
     dx_buf_printf(&s->drawing, "/OC /Dx%d BDC\n",

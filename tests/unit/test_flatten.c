@@ -229,6 +229,36 @@ static void state_selects_the_appearance(void **state)
                false);
 }
 
+/* Without a state, that is the value; another one, or none, is not checked. */
+static void value_selects_the_state_of_a_button(void **state)
+{
+  static const struct {
+    const char *keys;
+    bool shown;
+  } cases[] = {
+      {"/V/Yes/AP<</N<</Yes 5 0 R/Off 4 0 R>>>>", true},
+      {"/V/Yes/AP<</N<</Yes 5 0 R>>>>", true},
+      {"/V/Off/AP<</N<</Yes 5 0 R/Off 4 0 R>>>>", false},
+      {"/V/Off/AP<</N<</Yes 5 0 R>>>>", false},
+      {"/V/No/AP<</N<</Yes 5 0 R/Off 4 0 R>>>>", false},
+      {"/V/No/AP<</N<</Yes 4 0 R/Off 5 0 R>>>>", true},
+      {"/AP<</N<</Yes 5 0 R/Off 4 0 R>>>>", false},
+      {"/AP<</N<</Yes 5 0 R>>>>", false},
+      {"/Ff 32768/V/Yes/AP<</N<</Yes 5 0 R>>>>", true},
+      {"/Ff 32768/V/No/AP<</N<</Yes 5 0 R>>>>", false},
+  };
+  char annotation[256];
+  size_t i;
+
+  (void)state;
+  for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    (void)snprintf(annotation, sizeof(annotation),
+                   "<</Subtype/Widget/FT/Btn/Rect[100 100 120 120]/F 4%s>>",
+                   cases[i].keys);
+    assert_shown(annotation, cases[i].shown);
+  }
+}
+
 static void appearance_is_fitted_into_its_rectangle(void **state)
 {
   struct document turned = {
@@ -494,7 +524,7 @@ static void values_are_drawn_with_the_format_of_their_fields(void **state)
       {FORM, "/FT/Btn/V/Off", "", 0, 0, 0},
       {FORM, "/FT/Btn/Ff 32768/AS/a/Parent 6 0 R", "X|", 0, 0, 1},
       {FORM, "/FT/Btn/Ff 32768/V/a", "", 0, 0, 0}, /* of one of several */
-      {FORM, "/FT/Btn/AS/No/AP<</N<</Yes 5 0 R>>>>", "", 0, 0, 0},
+      {FORM, "/FT/Btn/V/Off/AS/No/AP<</N<</Yes 5 0 R>>>>", "", 0, 0, 0},
       {FORM, "/FT/Btn/AS/Yes/AP<</N<</Yes 9 0 R>>>>", "X|", 0, 0, 1},
       {FORM, "/FT/Btn/Ff 65536/V/Yes/MK<</CA(Print)>>", "", 0, 0, 0},
       {FORM, "/FT/Sig/V<</Name(x)>>", "", 0, 0, 0},
@@ -684,6 +714,21 @@ static void annotation_that_cannot_be_drawn_is_refused(void **state)
        "a signature is missing"},
       {"", "/Subtype/Widget/FT/Sig/AP<</N<</On 99 0 R/Off 99 0 R>>>>/AS/On",
        DX_REASON_DAMAGED, "a signature is missing"},
+      /* Some viewers draw a check mark. */
+      {"", "/Subtype/Widget/FT/Btn/AS/Ja/AP<</N<</Yes 5 0 R>>>>",
+       DX_REASON_NOT_DRAWN, "a check mark has no appearance"},
+      {"", "/Subtype/Widget/FT/Btn/V/Ja/AS/Ja/AP<</N<</Yes 5 0 R/Off 5 0 R>>>>",
+       DX_REASON_NOT_DRAWN, "a check mark has no appearance"},
+      {"", "/Subtype/Widget/FT/Btn/V/Yes/AS/Ja/AP<</N<</Yes 5 0 R>>>>",
+       DX_REASON_NOT_DRAWN, "a check mark has no appearance"},
+      {"", "/Subtype/Widget/FT/Btn/V/Off/AS/Ja/AP<</N<</Yes 5 0 R>>>>",
+       DX_REASON_NONE, ""},
+      {"", "/Subtype/Widget/FT/Btn/V/Yes/AS/Off/AP<</N<</Yes 5 0 R>>>>",
+       DX_REASON_NONE, ""},
+      {"", "/Subtype/Widget/FT/Btn/Ff 32768/AS/Ja/AP<</N<</Yes 5 0 R>>>>",
+       DX_REASON_NONE, ""},
+      {"", "/Subtype/Widget/FT/Btn/Ff 65536/AS/Ja/AP<</N<</Yes 5 0 R>>>>",
+       DX_REASON_NONE, ""},
       {"/NeedsRendering true", "/Subtype/Text", DX_REASON_NOT_DRAWN,
        "the form can be shown only by the program it was made with"},
       {"/AcroForm<</XFA[(a)4 0 R]/Fields[]>>", "/Subtype/Text",
@@ -765,6 +810,7 @@ int main(void)
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(only_printable_annotations_are_drawn),
       cmocka_unit_test(state_selects_the_appearance),
+      cmocka_unit_test(value_selects_the_state_of_a_button),
       cmocka_unit_test(appearance_is_fitted_into_its_rectangle),
       cmocka_unit_test(content_does_not_change_what_is_added),
       cmocka_unit_test(resources_of_other_pages_do_not_change),
