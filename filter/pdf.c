@@ -260,12 +260,15 @@ static enum dx_reason pdf_add_page(struct pdf_work *w, qpdf_oh page,
   return DX_REASON_NONE;
 }
 
-/* True if it is not a page, but a list of pages, perhaps without /Kids. */
+/* True if it is not a page, but a list of pages, perhaps without /Kids: viewers
+ * show what has neither the type nor the content of a page as a blank one. */
 static bool pdf_is_list(qpdf_data pdf, qpdf_oh node, qpdf_oh count)
 {
   qpdf_oh type = qpdf_oh_get_key(pdf, node, "/Type");
   bool is_list = !qpdf_oh_is_null(pdf, count) ||
-                 qpdf_oh_is_name_and_equals(pdf, type, "/Pages");
+                 qpdf_oh_is_name_and_equals(pdf, type, "/Pages") ||
+                 (!qpdf_oh_is_name_and_equals(pdf, type, "/Page") &&
+                  !qpdf_oh_has_key(pdf, node, "/Contents"));
 
   qpdf_oh_release(pdf, type);
   return is_list;

@@ -123,8 +123,10 @@ done << 'END'
 the root, with a wrong key|3s/Kids/Kidz/
 the root, without a type|3s/.Type.Pages//;3s/Kids/Kidz/
 the root, without a count|3s/.Count 3//;3s/Kids/Kidz/
+the root, without both|3s/.Type.Pages//;3s/.Count 3//;3s/Kids/Kidz/
 the root, a reference to nothing|3s/.Kids.*.Res/\/Kids 99 0 R\/Res/
 a branch|5s/Kids/Kidz/
+a branch, without a type and a count|5s/.Type.Pages//;5s/.Count [0-9]*//;5s/Kids/Kidz/
 a branch that is no array|5s/Kids.*]/Kids 7 0 R/
 END
 sed '5s/.Type.Pages/\/Type\/Page/' "$dir/three.pdf" > "$dir/d.pdf"
