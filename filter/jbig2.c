@@ -9,14 +9,14 @@
 
 #define JBIG2_PAGE 48
 #define JBIG2_END_OF_STRIPE 50
-#define JBIG2_END_OF_FILE 51
-#define JBIG2_LAST_TYPE 62
+#define JBIG2_PROFILES 52
+#define JBIG2_LAST_TYPE 62       /* a comment */
 #define JBIG2_UNKNOWN 0xFFFFFFFF /* height or length */
 #define JBIG2_SEGMENT_MIN 11     /* bytes */
 
 struct jbig2 {
   bool has_page, has_region;
-  bool has_more; /* than a page and its end */
+  bool has_more; /* than a page, its end, and descriptions */
   uint32_t width, height;
   uint64_t stripes;         /* rows */
   unsigned char seen[8192]; /* a bit for each segment number below 65536 */
@@ -62,7 +62,8 @@ static void jbig2_segment(struct jbig2 *j, struct coded_input *in)
   }
   coded_expect(in, type <= JBIG2_LAST_TYPE && data.why == NULL,
                coded_is_invalid);
-  j->has_more |= type < JBIG2_PAGE || type > JBIG2_END_OF_FILE;
+  j->has_more |=
+      type < JBIG2_PAGE || (type > JBIG2_PROFILES && type != JBIG2_LAST_TYPE);
   j->has_region = j->has_region || (immediate >> type & 1) != 0;
   if (number < 65536)
     j->seen[number / 8] |= (unsigned char)(1 << number % 8);

@@ -755,6 +755,15 @@ static void jbig2_page_without_regions_is_blank(void **state)
   assert_int_equal(jbig2_of(b, no_globals, 64, 32), DX_REASON_NONE);
   b.len--;
   assert_int_equal(jbig2_of(b, no_globals, 64, 32), DX_REASON_DAMAGED);
+  /* Profiles, and a comment. */
+  b.len = page;
+  add_segment(&b, 2, 52, "", 0, TEXT("\0\0\0\0"));
+  add_segment(&b, 3, 62, "", 0, TEXT("\x20\0\0\0name\0value\0\0"));
+  assert_int_equal(jbig2_of(b, no_globals, 64, 32), DX_REASON_NONE);
+  /* Tables are for a region. */
+  b.len = page;
+  add_segment(&b, 2, 53, "", 0, TEXT("table"));
+  assert_int_equal(jbig2_of(b, no_globals, 64, 32), DX_REASON_DAMAGED);
   /* Symbols are for a region, which is not there. */
   b.len = page;
   add_segment(&b, 2, 0, "", 0, TEXT("symbols"));
