@@ -195,6 +195,13 @@ static const char *ccitt_end(const struct ccitt_rows *r)
              : coded_ends_early;
 }
 
+/* At the end of the data, of which some have no code for it: each bad row may
+ * have been two, if its EOL was wrong, too. */
+static bool ccitt_has_joined_rows(const struct ccitt_rows *r)
+{
+  return r->parms->k >= 0 && r->has_eols && r->parms->rows - r->y <= r->bad;
+}
+
 /* Returns why the image is damaged, or NULL. */
 static const char *ccitt_next_row(struct ccitt *c, struct ccitt_rows *r,
                                   bool *ret_ended)
@@ -219,6 +226,9 @@ static const char *ccitt_next_row(struct ccitt *c, struct ccitt_rows *r,
   if (r->is_broken && !is_1d)
     return ccitt_skip_bad(c, r, begin);
   if (!ccitt_row(c, is_1d) || c->at > c->end) {
+    *ret_ended = begin + CCITT_CODE_BITS > c->end && ccitt_has_joined_rows(r);
+    if (*ret_ended)
+      return NULL;
     if (c->at + CCITT_CODE_BITS > c->end)
       return coded_ends_early;
     return p->k < 0 ? coded_is_invalid : ccitt_skip_bad(c, r, begin);

@@ -544,6 +544,32 @@ static void only_one_row_in_a_hundred_may_be_bad(void **state)
   free(b.at);
 }
 
+/* Without a code for the end of the page. */
+static void bad_row_may_have_been_two(void **state)
+{
+  static const int at[] = {50, 200};
+  static const uint32_t options[] = {0, GROUP3OPT_2DENCODING};
+  size_t i, bad;
+
+  (void)state;
+  for (i = 0; i < 2; i++)
+    for (bad = 0; bad <= (i > 0 ? 0 : 2); bad++) {
+      struct ccitt_parms p = {i > 0 ? 4 : 0, 1728, FAX_ROWS, false, false};
+      struct bytes b = bad_fax(options[i], NO_CODE, at, bad);
+
+      b.len -= i > 0 ? 10 : 9;
+      assert_int_equal(ccitt(b, p), DX_REASON_NONE);
+      p.rows += (uint32_t)bad;
+      assert_int_equal(ccitt(b, p), DX_REASON_NONE);
+      p.rows++;
+      assert_int_equal(ccitt(b, p), DX_REASON_DAMAGED);
+      p.rows = FAX_ROWS;
+      b.len -= 4; /* the last row is cut */
+      assert_int_equal(ccitt(b, p), DX_REASON_DAMAGED);
+      free(b.at);
+    }
+}
+
 /* A program that counts EOLs finds up to six more than there are rows. */
 static void rows_may_include_the_end_of_a_page(void **state)
 {
@@ -1079,6 +1105,7 @@ int main(void)
       cmocka_unit_test(runs_without_pixels_are_limited),
       cmocka_unit_test(some_rows_of_a_fax_may_be_bad),
       cmocka_unit_test(only_one_row_in_a_hundred_may_be_bad),
+      cmocka_unit_test(bad_row_may_have_been_two),
       cmocka_unit_test(rows_may_include_the_end_of_a_page),
       cmocka_unit_test(random_bytes_do_not_crash),
       cmocka_unit_test(jbig2_is_parsed_to_its_end),
