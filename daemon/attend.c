@@ -19,10 +19,10 @@ void attend_send_failures(struct client *client, const char *queue)
   struct manager *manager = client->manager;
   size_t failed, undecided;
 
-  if (queue == NULL || manager_is_loading(manager))
+  if (queue == NULL || !manager->tallies.is_complete ||
+      manager->tallies.is_broken)
     return;
-  failed = failures_count(&manager->failures, queue);
-  undecided = listed_count_undecided(manager, queue);
+  tallies_of_queue(&manager->tallies, queue, &failed, &undecided);
   if (failed + undecided > 0)
     control_send(client, "failures %zu %zu", failed, undecided);
 }

@@ -27,9 +27,10 @@ libdxd_a_SOURCES = daemon/cupsd.c daemon/cupsd.h \
 
 sbin_PROGRAMS += daemon/docextractd
 daemon_docextractd_SOURCES = daemon/attend.c daemon/control.c \
-	daemon/control.h daemon/failures.c daemon/failures.h daemon/main.c \
+	daemon/control.h daemon/main.c \
 	daemon/listed.c daemon/manager.c daemon/manager.h daemon/permit.c \
-	daemon/status.c daemon/status.h daemon/verbs.c \
+	daemon/status.c daemon/status.h daemon/tallies.c daemon/tallies.h \
+	daemon/verbs.c \
 	daemon/watch.c daemon/watch.h
 daemon_docextractd_CPPFLAGS = $(AM_CPPFLAGS) $(SYSTEMD_CFLAGS)
 daemon_docextractd_LDADD = libdxd.a libdx.a $(SYSTEMD_LIBS) $(CURL_LIBS) \

@@ -247,6 +247,7 @@ static enum dx_code start(struct daemon *d, struct dx_config *config,
              config->services[i].name);
   d->sweep = (struct dx_sweep){.config = config,
                                .held = manager_job,
+                               .damaged = manager_damaged,
                                .expire = manager_expire,
                                .ctx = &d->manager,
                                .rerun = cupsd_may_rerun,

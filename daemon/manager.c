@@ -101,6 +101,13 @@ bool manager_needs_admin(const struct manager *manager)
   return false;
 }
 
+void manager_damaged(void *ctx, const char *key)
+{
+  struct manager *manager = ctx;
+
+  tallies_set_damaged(&manager->tallies, key);
+}
+
 /* Schedules the loading of jobs that are not in memory. */
 static void load_later(struct manager *manager)
 {
@@ -131,8 +138,7 @@ static struct managed *enlist(struct manager *manager, struct dx_job *job,
     return NULL;
   }
   LIST_INSERT_HEAD(&manager->jobs, managed, link);
-  listed_as_undecided(managed);
-  failures_remove(&manager->failures, job->key);
+  tallies_enter(&manager->tallies, &managed->counted, job);
   return managed;
 }
 
@@ -145,7 +151,8 @@ void manager_drop(struct manager *manager, struct managed *managed)
     client->waits = client->waits == managed ? NULL : client->waits;
   }
   LIST_REMOVE(managed, link);
-  listed_forget(managed);
+  listed_as_unwatched(managed);
+  tallies_leave(&manager->tallies, &managed->counted, managed->job->key);
   forget_names(manager, managed);
   /* NOLINTNEXTLINE(*-core.NullDereference): no client makes it NULL */
   if (dx_job_awaits_hook(managed->job)) /* it was not released */
@@ -182,8 +189,6 @@ static void manager_end(struct manager *manager, struct managed *managed)
 {
   manager_settle(manager, managed);
   watch_add(&manager->watch, managed->job);
-  if (!failures_add(&manager->failures, managed->job))
-    load_later(manager);
   attend_over(manager, managed);
 }
 
@@ -214,8 +219,9 @@ static void on_released(void *ctx, struct dx_job *job)
 
 static void on_saved(void *ctx, struct dx_job *job)
 {
-  const struct manager *manager = ctx;
+  struct manager *manager = ctx;
 
+  tallies_set(&manager->tallies, &managed_of(job)->counted, job);
   status_tell(manager->status, job);
 }
 
@@ -252,6 +258,8 @@ bool manager_drive(struct manager *manager, struct managed *managed)
   struct dx_err err;
   size_t i;
 
+  /* It may have been borrowed. */
+  tallies_set(&manager->tallies, &managed->counted, job);
   /* If a document was refused when it was received, the engine must still write
    * its manifest. */
   for (i = 0; is_over && i < job->submission_count; i++)
@@ -299,8 +307,6 @@ enum dx_code manager_borrow(struct manager *manager, const char *key,
   *ret_managed = managed;
   if (managed != NULL)
     code = dx_engine_remove(manager->engine, managed->job);
-  if (managed != NULL && code == DX_OK)
-    failures_remove(&manager->failures, managed->job->key);
   if (code == DX_E_BUSY)
     return dx_fail(err, DX_E_BUSY, 0,
                    "a call to the service is in progress for this job; try "
@@ -386,6 +392,7 @@ enum dx_code manager_pick_up(struct manager *manager, const char *name,
   if (code == DX_E_DAMAGED && receipt != NULL) {
     /* A job that cannot be read may have been sent: only the administrator can
      * decide to send it again. */
+    manager_damaged(manager, receipt->key);
     why = *err;
     code = dx_fail(err, DX_E_JOB, 0,
                    "%s, and its documents may have been sent already; to send "
@@ -446,6 +453,8 @@ static enum dx_code load_job(struct manager *manager, const char *key,
   if (code == DX_OK) {
     dx_temp_sweep(job->dirfd, 0); /* of a docextractd that was killed */
     code = manager_take(manager, job, err);
+  } else if (code == DX_E_DAMAGED) {
+    manager_damaged(manager, key);
   }
   if (code != DX_OK && code != DX_E_DAMAGED)
     dx_log(DX_LOG_ERROR, "job %s: %s: %s", key, dx_code_name(err->code),
@@ -508,6 +517,7 @@ static void load_some(struct manager *manager)
   }
   if (code == DX_E_NOMEM)
     load_later(manager);
+  manager->tallies.is_complete |= *manager->load_at == '\0';
   if (code == DX_E_NOMEM || *manager->load_at == '\0') {
     end_loading(manager);
     warn_of_copies(manager);
@@ -644,7 +654,7 @@ void manager_stop(struct manager *manager)
     manager_drop(manager, managed);
   }
   end_loading(manager);
-  failures_release(&manager->failures);
+  tallies_release(&manager->tallies);
   watch_stop(&manager->watch);
   dx_config_free(&manager->config);
 }

@@ -7,7 +7,8 @@
  *     manager.c    receipts, the list of jobs, and what passes to the engine
  *     permit.c     whether a document may be sent
  *     attend.c     what clients are told
- *     listed.c     the jobs about which something is to be asked or told
+ *     listed.c     the jobs about which cupsd may be asked
+ *     tallies.h    what is counted of the jobs
  *
  * Each of these files calls only those below it; of these, the engine, watch.c,
  * and the sweep call back only manager.c.
@@ -25,9 +26,9 @@
 #include "daemon/control.h"
 #include "daemon/cupsd.h"
 #include "daemon/engine/engine.h"
-#include "daemon/failures.h"
 #include "daemon/service/http.h"
 #include "daemon/status.h"
+#include "daemon/tallies.h"
 #include "daemon/watch.h"
 #include "lib/config/config.h"
 #include "lib/spool/job.h"
@@ -38,7 +39,7 @@
 struct managed {
   struct dx_drive drive; /* first: managed_of() */
   LIST_ENTRY(managed) link;
-  LIST_ENTRY(managed) watched, undecided; /* in these lists of the manager */
+  LIST_ENTRY(managed) watched; /* in this list of the manager */
   struct manager *manager;
   SLIST_HEAD(, named) names; /* its keys in manager->by_key */
   struct dx_job *job;
@@ -50,7 +51,8 @@ struct managed {
   struct question *question; /* to cupsd; NULL: none */
   int64_t asked_ms;          /* answers of cupsd must be at least this new */
   bool waits;                /* the last answer permits nothing */
-  bool in_watched, in_undecided; /* listed.c: it is in this list */
+  bool in_watched;           /* listed.c: it is in this list */
+  struct counted counted;    /* tallies.h */
   int64_t watch_ms; /* when to ask cupsd for the state of the print job again */
   int64_t watch_gap_ms;
 };
@@ -75,10 +77,8 @@ struct manager {
   LIST_HEAD(, managed) watched; /* about which cupsd may be asked */
   int64_t watch_ms;             /* when to look at them again */
   uint64_t answers;             /* of cupsd, when they were looked at last */
-  LIST_HEAD(, managed)
-  undecided;    /* and those that were, until they are counted */
   void *by_key; /* the same, by the keys of all their print jobs: tsearch(3) */
-  struct failures failures;
+  struct tallies tallies;
   int64_t receipts_ms; /* when to scan received/ again */
   int64_t load_ms;     /* when to load jobs that are not in memory */
   char *load_keys;     /* while that is in progress; NULL: it is not */
@@ -105,6 +105,10 @@ static inline bool manager_is_loading(const struct manager *manager)
 {
   return manager->load_keys != NULL;
 }
+
+/* The journal of a job that is not in memory cannot be read. ctx: the struct
+ * manager. */
+void manager_damaged(void *ctx, const char *key);
 
 /* True if dx_job_needs_admin() is true of any job. */
 bool manager_needs_admin(const struct manager *manager);
@@ -205,12 +209,6 @@ void attend_note(struct managed *managed, const struct dx_note *note);
 /* permit_turn() looks at the job, until nothing is to be asked about it. */
 void listed_as_watched(struct managed *managed);
 void listed_as_unwatched(struct managed *managed);
-/* To be called when dx_job_is_undecided() may have become true. */
-void listed_as_undecided(struct managed *managed);
-/* How many undecided jobs there are of a queue. */
-size_t listed_count_undecided(struct manager *manager, const char *queue);
-/* The job is in no list any more. */
-void listed_forget(struct managed *managed);
 
 /* ---- verbs.c ---- */
 

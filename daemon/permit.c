@@ -53,7 +53,6 @@ static void set_undecided(struct managed *managed, bool is_undecided)
                      is_undecided ? undecided_text : "", 0);
   if (is_undecided)
     dx_job_log(DX_LOG_WARNING, job, "%s", undecided_text);
-  listed_as_undecided(managed);
   job->dirty = true;
 }
 

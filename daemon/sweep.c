@@ -138,6 +138,8 @@ static bool sweep_key(struct dx_spool *spool, struct dx_sweep *s,
   code = dx_spool_load(spool, key, &job, &err);
   if (code != DX_E_DAMAGED) /* `docextract jobs` lists those */
     log_failure_of(key, code, &err);
+  else if (s->part == DX_SPOOL_JOBS)
+    s->damaged(s->ctx, key);
   if (job != NULL)
     is_done = sweep_job(spool, s, key, &job);
   dx_job_free(&job);

@@ -29,6 +29,8 @@ struct dx_sweep {
   const struct dx_config *config; /* KeepJobs, and each KeepUnfinished */
   /* A job in memory, whose journal the sweep must not write; else NULL. */
   struct dx_job *(*held)(void *ctx, const char *key);
+  /* The journal of a job in jobs/ cannot be read. */
+  void (*damaged)(void *ctx, const char *key);
   /* A job was not finished within KeepUnfinished. Takes it, unless it is in
    * memory. */
   void (*expire)(void *ctx, struct dx_job *job);

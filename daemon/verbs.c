@@ -210,6 +210,8 @@ static enum dx_code verb_cancel(struct client *client, const char *key,
                     "again later",
                     key);
     if (code == DX_OK)
+      tallies_forget(&manager->tallies, key);
+    if (code == DX_OK)
       control_send(client,
                    "done Moved job %.32s, whose job file cannot be read, to "
                    "'%s/damaged'",
@@ -486,7 +488,8 @@ static enum dx_code verb_purge(struct client *client, const char *key,
 static enum dx_code see(struct manager *manager, const char *key,
                         struct dx_err *err)
 {
-  struct dx_job *managed = manager_job(manager, key), *job = managed;
+  struct managed *managed = manager_find(manager, key);
+  struct dx_job *job = managed != NULL ? managed->job : NULL;
   enum dx_code code =
       managed == NULL ? dx_spool_load(manager->spool, key, &job, err) : DX_OK;
 
@@ -494,6 +497,10 @@ static enum dx_code see(struct manager *manager, const char *key,
     job->seen = true;
     code = dx_job_save(job, err);
   }
+  if (code == DX_OK && managed != NULL)
+    tallies_set(&manager->tallies, &managed->counted, job);
+  else if (code == DX_OK)
+    tallies_set_stored(&manager->tallies, job);
   if (managed == NULL)
     dx_job_free(&job);
   return code;
@@ -502,18 +509,27 @@ static enum dx_code see(struct manager *manager, const char *key,
 static enum dx_code verb_seen(struct client *client, struct dx_err *err)
 {
   struct manager *manager = client->manager;
-  char key[DX_KEY_BYTES];
+  char key[DX_KEY_BYTES] = "";
+  const struct managed *managed;
   size_t count = 0;
   enum dx_code code = DX_OK;
 
-  while (code == DX_OK && failures_first(&manager->failures, key)) {
+  LIST_FOREACH (managed, &manager->jobs, link) { /* OnResult is pending */
+    if (code != DX_OK || !managed->job->ended ||
+        !dx_job_is_unseen_failure(managed->job))
+      continue;
+    code = see(manager, managed->job->key, err);
+    count += code == DX_OK;
+  }
+  while (code == DX_OK && tallies_next_failure(&manager->tallies, key)) {
     code = see(manager, key, err);
+    count += code == DX_OK;
+    if (code == DX_E_NOT_FOUND)
+      tallies_forget(&manager->tallies, key);
+    else if (code == DX_E_DAMAGED)
+      tallies_set_damaged(&manager->tallies, key);
     if (code == DX_E_NOT_FOUND || code == DX_E_DAMAGED)
-      code = DX_OK; /* it was removed, or cannot be read */
-    else if (code == DX_OK)
-      count++;
-    if (code == DX_OK)
-      failures_remove(&manager->failures, key);
+      code = DX_OK;
   }
   if (code == DX_OK)
     control_send(client, "done Acknowledged %zu failed job%s", count,

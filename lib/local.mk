@@ -31,6 +31,7 @@ libdx_a_SOURCES = \
 	lib/spool/retention.h lib/spool/sentence.c \
 	lib/spool/sentence.h lib/spool/spool.c lib/spool/spool.h \
 	lib/spool/state.c lib/spool/state.h \
+	lib/spool/tally.c lib/spool/tally.h \
 	\
 	lib/control/channel.c lib/control/channel.h \
 	lib/control/metrics.c lib/control/metrics.h \

@@ -163,8 +163,8 @@ tests_unit_test_engine_LDFLAGS = $(fake_http) \
 	-Wl,--wrap=dx_fs_check_free -Wl,--wrap=dx_check_result
 tests_unit_test_fs_LDFLAGS = -Wl,--wrap=renameat2 -Wl,--wrap=readdir64
 tests_unit_test_manager_SOURCES = tests/unit/test_manager.c \
-	daemon/attend.c daemon/failures.c daemon/listed.c daemon/manager.c daemon/permit.c daemon/verbs.c \
-	daemon/watch.c
+	daemon/attend.c daemon/listed.c daemon/manager.c daemon/permit.c \
+	daemon/tallies.c daemon/verbs.c daemon/watch.c
 tests_unit_test_manager_LDFLAGS = $(fake_http)
 tests_unit_test_merge_LDFLAGS = -Wl,--wrap=renameat \
 	-Wl,--wrap=unlinkat -Wl,--wrap=symlinkat -Wl,--wrap=fsync \
@@ -174,7 +174,7 @@ tests_unit_test_once_LDFLAGS = $(fake_http)
 tests_unit_test_outage_SOURCES = tests/unit/test_outage.c $(engine_fixture)
 tests_unit_test_outage_LDFLAGS = $(fake_http)
 tests_unit_test_permit_SOURCES = tests/unit/test_permit.c \
-	daemon/attend.c daemon/failures.c daemon/listed.c daemon/permit.c
+	daemon/attend.c daemon/listed.c daemon/permit.c daemon/tallies.c
 tests_unit_test_results_LDFLAGS = -Wl,--wrap=dx_fs_write
 tests_unit_test_rows_SOURCES = tests/unit/test_rows.c $(engine_fixture)
 tests_unit_test_rows_LDFLAGS = $(fake_http)

@@ -69,8 +69,8 @@ tests_fuzz_fuzz_time_SOURCES = tests/fuzz/fuzz_time.c $(fuzz_common)
 tests_fuzz_fuzz_token_SOURCES = tests/fuzz/fuzz_token.c $(fuzz_common)
 tests_fuzz_fuzz_url_SOURCES = tests/fuzz/fuzz_url.c $(fuzz_common)
 tests_fuzz_fuzz_verbs_SOURCES = tests/fuzz/fuzz_verbs.c $(fuzz_common) \
-	daemon/attend.c daemon/failures.c daemon/listed.c daemon/manager.c daemon/permit.c daemon/verbs.c \
-	daemon/watch.c
+	daemon/attend.c daemon/listed.c daemon/manager.c daemon/permit.c \
+	daemon/tallies.c daemon/verbs.c daemon/watch.c
 tests_fuzz_fuzz_verbs_LDFLAGS = -Wl,--wrap=dx_http_start \
 	-Wl,--wrap=dx_http_cancel -Wl,--wrap=dx_http_run
 tests_fuzz_fuzz_document_LDADD = $(fuzz_libs)

@@ -6,9 +6,11 @@
 #include "tests/unit/temp_dir.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -51,8 +53,11 @@ enum dx_code __wrap_dx_http_start(struct dx_http *http,
 {
   (void)http;
   (void)err;
-  assert_true(call_count < CALLS_MAX);
-  *ret_call = &calls[call_count++];
+  for (*ret_call = calls; call_count == CALLS_MAX && (*ret_call)->is_open;)
+    (*ret_call)++;
+  assert_true(*ret_call < calls + CALLS_MAX);
+  if (call_count < CALLS_MAX)
+    *ret_call = &calls[call_count++];
   (*ret_call)->is_open = true;
   (*ret_call)->done = request->done;
   (*ret_call)->ctx = request->ctx;
@@ -636,6 +641,7 @@ static void receipt_of_a_damaged_job_is_refused_with_advice(void **state)
   check_heard(attend_receipt(receive(KEY, true)),
               "run 'docextract cancel " KEY "', then release");
   assert_int_equal(entries("received"), 0);
+  assert_int_equal(manager.tallies.damaged, 1);
 }
 
 /* ---- canceling in CUPS ---- */
@@ -749,9 +755,9 @@ static void failures_are_those_of_the_queue(void **state)
   (void)state;
   say(client, "seen");
   here->job->print.undecided = there->job->print.undecided = true;
-  listed_as_undecided(here);
-  listed_as_undecided(there);
   (void)strcpy(there->job->queue, "other");
+  here->job->dirty = there->job->dirty = true;
+  turn();
   attend_send_failures(client, "chart");
   check_heard(client, "failures 0 1\n");
 }
@@ -1389,7 +1395,10 @@ static void load_all(void)
 
 static size_t failures(const char *queue)
 {
-  return failures_count(&manager.failures, queue);
+  size_t failed, undecided;
+
+  tallies_of_queue(&manager.tallies, queue, &failed, &undecided);
+  return failed;
 }
 
 static void unseen_failures_are_counted(void **state)
@@ -1413,6 +1422,28 @@ static void unseen_failures_are_counted(void **state)
   restart();
   load_all();
   assert_int_equal(failures("chart"), 0);
+}
+
+/* Removed by hand, or damaged. */
+static void failures_that_cannot_be_read_are_not_acknowledged(void **state)
+{
+  struct client *client = dial();
+  struct dx_job *job;
+
+  (void)state;
+  fail_left("1" KEY_REST);
+  fail_left("2" KEY_REST);
+  assert_int_equal(dx_fs_remove_tree(spool.dirfd, "jobs/1" KEY_REST, &err),
+                   DX_OK);
+  job = load("2" KEY_REST);
+  assert_int_equal(
+      dx_fs_write(job->dirfd, "job.json", "", 0, 0600, DX_PUBLISH_OVER, &err),
+      DX_OK);
+  dx_job_free(&job);
+  say(client, "seen");
+  check_heard(client, "done Acknowledged 0 failed jobs\n");
+  assert_int_equal(failures("chart"), 0);
+  assert_int_equal(manager.tallies.damaged, 1);
 }
 
 /* It is unknown which of them has waited longest. */
@@ -1477,6 +1508,273 @@ static void retried_job_is_no_failure(void **state)
   say(dial(), "retry " KEY);
   assert_ptr_equal(manager_find(&manager, KEY), managed);
   assert_int_equal(failures("chart"), 0);
+}
+
+/* ---- what is counted ---- */
+
+#define SECTIONS 2
+static const char *const sections[SECTIONS] = {"default", "other"};
+static const char *const queues[] = {"chart", "other"};
+
+/* Of all journals in jobs/. */
+struct counts {
+  struct dx_tally sections[SECTIONS];
+  size_t failed[2], undecided[2];
+  int64_t damaged;
+};
+
+static void count_job(struct counts *counts, const struct dx_job *job)
+{
+  struct dx_tally *its =
+      &counts->sections[strcmp(job->service, sections[0]) != 0];
+  bool of_queue;
+  size_t i;
+
+  its->undecided += dx_job_is_undecided(job);
+  if (!dx_job_is_finished(job) && !dx_job_is_undecided(job))
+    its->jobs[dx_job_state(job)]++;
+  its->unseen += dx_job_is_unseen_failure(job);
+  its->hooks += dx_job_awaits_hook(job);
+  its->admin += dx_job_needs_admin(job);
+  if (!dx_job_is_final(job) &&
+      (its->oldest_at == 0 || job->received_at < its->oldest_at))
+    its->oldest_at = job->received_at;
+  for (i = 0; i < 2; i++) {
+    of_queue = job->queue != NULL && strcmp(job->queue, queues[i]) == 0;
+    counts->failed[i] += of_queue && dx_job_is_unseen_failure(job);
+    counts->undecided[i] += of_queue && dx_job_is_undecided(job);
+  }
+}
+
+static void count_stored(struct counts *ret)
+{
+  char *names = dx_spool_names(&spool, DX_SPOOL_JOBS, &err);
+  struct dx_job *job;
+  const char *name;
+  size_t i;
+
+  memset(ret, 0, sizeof(*ret));
+  for (i = 0; i < SECTIONS; i++)
+    (void)strcpy(ret->sections[i].service, sections[i]);
+  assert_non_null(names);
+  for (name = names; *name != '\0'; name = dx_next_name(name)) {
+    enum dx_code code = dx_spool_load(&spool, name, &job, &err);
+
+    ret->damaged += code == DX_E_DAMAGED;
+    if (code == DX_OK)
+      count_job(ret, job);
+    if (code == DX_OK)
+      dx_job_free(&job);
+  }
+  free(names);
+}
+
+/* As another process receives it. */
+static void count_told(struct counts *ret)
+{
+  struct dx_tallies all;
+  int pair[2];
+  size_t i, k;
+
+  memset(ret, 0, sizeof(*ret));
+  assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
+  tallies_send(&manager.tallies, pair[0]);
+  assert_int_equal(tallies_receive(pair[1], &all, &err), DX_OK);
+  assert_true(all.is_complete);
+  ret->damaged = all.damaged;
+  for (i = 0; i < SECTIONS; i++) {
+    (void)strcpy(ret->sections[i].service, sections[i]);
+    for (k = 0; k < all.count; k++)
+      if (strcmp(all.sections[k].service, sections[i]) == 0)
+        ret->sections[i] = all.sections[k];
+    tallies_of_queue(&manager.tallies, queues[i], &ret->failed[i],
+                     &ret->undecided[i]);
+  }
+  free(all.sections);
+  (void)close(pair[0]);
+  (void)close(pair[1]);
+}
+
+static void check_tallies(const char *after)
+{
+  struct counts stored, told;
+
+  count_stored(&stored);
+  count_told(&told);
+  if (memcmp(&stored, &told, sizeof(stored)) != 0)
+    fail_msg("after '%s', other numbers than in the journals", after);
+}
+
+static unsigned int chance_state;
+
+static size_t chance(size_t n)
+{
+  chance_state = chance_state * 1103515245 + 12345;
+  return chance_state / 65536 % n;
+}
+
+static void say_about(const char *verb, const char *key, const char *more)
+{
+  char line[100];
+
+  (void)snprintf(line, sizeof(line), "%s %s%s", verb, key, more);
+  say(&dialed[0].client, line);
+}
+
+/* The service, a backend, or time has changed it. */
+static void change(struct managed *managed)
+{
+  static const enum dx_state states[] = {
+      DX_ST_STORED,  DX_ST_UPLOADED, DX_ST_PROCESSING, DX_ST_FAILED,
+      DX_ST_REFUSED, DX_ST_CANCELED, DX_ST_EXTRACTED,  DX_ST_FAILED};
+  struct dx_job *job = managed->job;
+  size_t i;
+
+  if (job->print.backend == DX_BACKEND_NONE || job->ended)
+    return;
+  if (chance(2) == 0)
+    job->print.backend = chance(2) == 0 ? DX_BACKEND_LEFT : DX_BACKEND_BROKEN;
+  if (chance(4) == 0)
+    (void)strcpy(job->queue, queues[chance(2)]);
+  job->print.undecided = chance(4) == 0;
+  dx_job_set_problem(job, chance(2) == 0 ? DX_E_NET : DX_E_KEY, "problem", 0);
+  register_sources(managed);
+  set_states(managed, states[chance(8)], states[chance(8)]);
+  for (i = 0; i < 2; i++) /* OnResult is not run: the section has none */
+    job->submissions[i].hook_ms =
+        dx_state_is_final(job->submissions[i].state) && chance(3) == 0 ? now_ms
+                                                                       : 0;
+  dx_engine_wake(job);
+}
+
+/* Where docextractd would find it; a job in memory is written again. */
+static bool write_zeros(const char *key)
+{
+  char path[DX_JOB_PATH_BYTES + 16];
+  int fd;
+
+  (void)snprintf(path, sizeof(path), "jobs/%s/job.json", key);
+  fd = openat(spool.dirfd, path, O_WRONLY | O_TRUNC | O_CLOEXEC);
+  if (fd < 0)
+    return false;
+  (void)close(fd);
+  return true;
+}
+
+static const char *any_event(void)
+{
+  char key[DX_KEY_BYTES] = "0" KEY_REST, path[DX_JOB_PATH_BYTES];
+  struct managed *managed;
+  struct stat st;
+
+  key[0] = "0123456789"[chance(10)];
+  managed = manager_find(&manager, key);
+  switch (chance(12)) {
+  case 0:
+  case 1:
+    now_ms += (int64_t)chance(3) * 1000; /* some are equally old */
+    return manager_pick_up(&manager, receive(key, true), &err) == DX_OK
+               ? "print"
+               : "print that waits";
+  case 2:
+    say_about("retry", key, chance(2) == 0 ? "" : " other");
+    return "retry";
+  case 3:
+    say_about("cancel", key, "");
+    return "cancel";
+  case 4:
+    say(&dialed[0].client, "seen");
+    return "seen";
+  case 5:
+    say_about("purge", key, "");
+    return "purge";
+  case 6:
+    if (managed != NULL &&
+        dx_engine_remove(manager.engine, managed->job) == DX_OK)
+      manager_drop(&manager, managed);
+    manager.load_ms = now_ms;
+    return "drop";
+  case 7:
+    if (chance(8) != 0)
+      return "nothing";
+    verbs_closed(NULL, &dialed[0].client);
+    memset(&dialed[0], 0, sizeof(dialed[0]));
+    restart();
+    load_all();
+    return "restart";
+  case 8:
+    if (managed == NULL && chance(3) == 0 && write_zeros(key))
+      manager_damaged(&manager, key);
+    return "damage";
+  case 9:
+    (void)snprintf(path, sizeof(path), "jobs/%s", key);
+    if (managed == NULL || fstatat(spool.dirfd, path, &st, 0) != 0)
+      return "nothing";
+    bad_directory = st.st_ino; /* its journal cannot be saved */
+    change(managed);
+    turn();
+    turn();
+    bad_directory = 0;
+    return "failure";
+  default:
+    if (managed != NULL)
+      change(managed);
+    return "change";
+  }
+}
+
+/* Nothing is to be written any more. */
+static bool is_all_saved(void)
+{
+  const struct managed *managed;
+
+  LIST_FOREACH (managed, &manager.jobs, link)
+    if (dx_job_must_be_saved(managed->job) || managed->job->behind)
+      return false;
+  return true;
+}
+
+/* Whatever happens, as if all journals were read at its end. */
+static void tallies_are_those_of_the_journals(void **state)
+{
+  const char *last;
+  size_t i, k;
+
+  (void)state;
+  (void)dial();
+  chance_state = 1;
+  for (i = 0; i < 3000; i++) {
+    last = any_event();
+    for (k = 0; k < 10 && (k == 0 || !is_all_saved()); k++) {
+      now_ms += DX_LOCAL_RETRY_MS;
+      turn();
+    }
+    if (!is_all_saved())
+      fail_msg("after '%s', a job is not saved", last);
+    check_tallies(last);
+  }
+}
+
+/* Until all were loaded, and if memory has run out. */
+static void incomplete_tallies_are_not_told(void **state)
+{
+  struct dx_tallies all;
+  int pair[2];
+
+  (void)state;
+  assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
+  restart();
+  tallies_send(&manager.tallies, pair[0]);
+  assert_int_equal(tallies_receive(pair[1], &all, &err), DX_OK);
+  assert_false(all.is_complete);
+  free(all.sections);
+  load_all();
+  manager.tallies.is_broken = true;
+  tallies_send(&manager.tallies, pair[0]);
+  assert_int_equal(tallies_receive(pair[1], &all, &err), DX_E_NOMEM);
+  (void)close(pair[0]);
+  assert_int_equal(tallies_receive(pair[1], &all, &err), DX_E_NOT_YET);
+  (void)close(pair[1]);
 }
 
 static void hello_ends_with_its_client(void **state)
@@ -1552,9 +1850,12 @@ int main(void)
       MANAGED(retry_runs_on_result_at_once),
       MANAGED(job_with_a_receipt_is_not_purged),
       MANAGED(unseen_failures_are_counted),
+      MANAGED(failures_that_cannot_be_read_are_not_acknowledged),
       MANAGED(until_all_are_loaded_only_attended_jobs_are_sent),
       MANAGED(seen_failures_are_marked_in_memory_too),
       MANAGED(retried_job_is_no_failure),
+      MANAGED(tallies_are_those_of_the_journals),
+      MANAGED(incomplete_tallies_are_not_told),
       MANAGED(hello_ends_with_its_client),
   };
 

@@ -76,8 +76,19 @@ static void expire(void *ctx, struct dx_job *job)
     dx_job_free(&job);
 }
 
-static struct dx_sweep sweep = {
-    .config = &config, .held = held, .expire = expire, .rerun = rerun};
+static char found_damaged[DX_KEY_BYTES];
+
+static void damaged(void *ctx, const char *key)
+{
+  (void)ctx;
+  (void)snprintf(found_damaged, sizeof(found_damaged), "%s", key);
+}
+
+static struct dx_sweep sweep = {.config = &config,
+                                .held = held,
+                                .damaged = damaged,
+                                .expire = expire,
+                                .rerun = rerun};
 
 static int start(void **state)
 {
@@ -520,6 +531,7 @@ static void damaged_job_stays(void **state)
   assert_int_equal(unlinkat(spool.dirfd, "jobs/" KEY "/job.json", 0), 0);
   sweep_in(40);
   assert_int_equal(entries("jobs/" KEY), 1);
+  assert_string_equal(found_damaged, KEY);
 }
 
 int main(void)
