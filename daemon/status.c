@@ -1,7 +1,8 @@
 /*
  * status.c - creates the status socket, and keeps its server running: a process
  * of the same program, which accepts connections, and starts a child process
- * for each. That one may block on its client, and exits with it.
+ * for each. That one may block on its client, and exits when it has responded.
+ * A client that watches then stays with the server.
  */
 #include "daemon/status.h"
 
@@ -13,10 +14,10 @@
 #include <poll.h>
 #include <pwd.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/sendfile.h>
@@ -48,6 +49,8 @@
 #define START_GAP_MS 5000   /* between two starts of the server */
 #define ACCEPT_AGAIN_MS 500 /* after accept() ran out of descriptors */
 #define NICE 5              /* jobs have priority */
+
+#define DX_MISSED_MAX 1000 /* ends while past ones are listed */
 #define END_OF_JOBS "{\"end\":true}\n"
 
 /* The server's own descriptors, besides stderr and those of the spool. */
@@ -61,35 +64,93 @@ struct viewer {
   char name[DX_USER_BYTES];
 };
 
-/* The end of a job, for processes that handle `watch`. With it comes a file
- * with the lines for a viewer who sees all and for the user, in this order. */
-struct end {
-  char user[DX_USER_BYTES]; /* "": not known */
-  int64_t ended_at;
-  size_t all_bytes, user_bytes;
+/* What the process of a client sends when its client watches. */
+struct watcher {
+  struct viewer viewer;
+  int64_t since_ms; /* jobs that end then or later */
+};
+
+/* A connection. */
+struct connected {
+  uid_t uid;
+  enum {
+    ASKS,    /* its process handles it, */
+    WATCHES, /* and lists past ends for `watch` */
+    STAYS    /* its process has exited: the server tells it of new ends */
+  } state;
+  int process_fd; /* to its process; -1: that has exited */
+  int fd;         /* the connection, when its process has passed it; or -1 */
+  struct watcher watcher;
+  char *missed; /* keys of jobs that ended while it WATCHES */
+  size_t missed_count;
 };
 
 struct server {
   const char *config_path;
   struct dx_spool spool;
-  struct {
-    int fd; /* to its process, which reads struct end for `watch` */
-    uid_t uid;
-    bool watches; /* then `viewer` is known */
-    struct viewer viewer;
-  } clients[DX_STATUS_CLIENTS_MAX];
+  struct connected clients[DX_STATUS_CLIENTS_MAX];
   size_t count;
 };
 
 /* What the process of a client knows. It is not freed: the process exits. */
 struct session {
   struct server *server;
-  int fd;      /* the connection */
-  int ends_fd; /* from the server: a struct end of each job that has ended */
+  int fd; /* the connection */
+  int server_fd;
   struct viewer viewer;
   int64_t since_ms;   /* jobs that have ended then or later; 0: all */
   int64_t max_age_ms; /* finished jobs that are older are not read */
 };
+
+/* ---- descriptors between processes ---- */
+
+union passed {
+  struct cmsghdr part;
+  char bytes[CMSG_SPACE(sizeof(int))];
+};
+
+/* A message of one byte, with a descriptor. */
+enum passes {
+  PASSES_CLIENT = '>' /* which stays with the server */
+};
+
+/* False if the receiver is behind, or gone. */
+static bool pass_fd(int to, enum passes what, int fd)
+{
+  char byte = (char)what;
+  struct iovec text = {&byte, sizeof(byte)};
+  union passed passed = {.part = {.cmsg_len = CMSG_LEN(sizeof(int)),
+                                  .cmsg_level = SOL_SOCKET,
+                                  .cmsg_type = SCM_RIGHTS}};
+  const struct msghdr message = {.msg_iov = &text,
+                                 .msg_iovlen = 1,
+                                 .msg_control = &passed,
+                                 .msg_controllen = sizeof(passed)};
+
+  memcpy(CMSG_DATA(&passed.part), &fd, sizeof(fd));
+  return sendmsg(to, &message, MSG_DONTWAIT | MSG_NOSIGNAL) >= 0;
+}
+
+/* Receives a message, and returns the descriptor that it has; -1: none. ret_n:
+ * as recv(). */
+static int receive_fd(int from, void *bytes, size_t len, ssize_t *ret_n)
+{
+  struct iovec text = {bytes, len};
+  union passed passed;
+  struct msghdr message = {.msg_iov = &text,
+                           .msg_iovlen = 1,
+                           .msg_control = &passed,
+                           .msg_controllen = sizeof(passed)};
+  const struct cmsghdr *part;
+  int fd;
+
+  *ret_n = recvmsg(from, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+  part = *ret_n > 0 ? CMSG_FIRSTHDR(&message) : NULL;
+  if (part == NULL || part->cmsg_type != SCM_RIGHTS)
+    return -1;
+  memcpy(&fd, CMSG_DATA(part), sizeof(fd));
+  return fd;
+}
 
 /* ---- the process of a client: responses ---- */
 
@@ -156,67 +217,26 @@ static enum dx_code put_jobs(struct session *session,
   return code;
 }
 
-/* Waits for the end of a job that the client may see, and sends its line, which
- * the server has created once for all clients. False if there are no more. */
-static bool put_end(const struct session *session)
-{
-  struct end end;
-  union {
-    struct cmsghdr align;
-    char bytes[CMSG_SPACE(sizeof(int))];
-  } control;
-  struct iovec text = {&end, sizeof(end)};
-  struct msghdr message = {.msg_iov = &text,
-                           .msg_iovlen = 1,
-                           .msg_control = &control,
-                           .msg_controllen = sizeof(control)};
-  bool sees_all = session->viewer.sees_all;
-  const struct cmsghdr *part;
-  off_t from;
-  size_t len;
-  int fd;
-
-  if (recvmsg(session->ends_fd, &message, MSG_CMSG_CLOEXEC) !=
-      (ssize_t)sizeof(end))
-    return false;
-  part = CMSG_FIRSTHDR(&message);
-  if (part == NULL || part->cmsg_type != SCM_RIGHTS)
-    return false; /* no descriptors are left: it connects again */
-  memcpy(&fd, CMSG_DATA(part), sizeof(fd));
-  from = sees_all ? 0 : (off_t)end.all_bytes;
-  len = sees_all ? end.all_bytes : end.user_bytes;
-  if (may_see(&session->viewer, end.user) &&
-      end.ended_at >= session->since_ms &&
-      sendfile(session->fd, fd, &from, len) != (ssize_t)len)
-    _exit(1); /* as put() */
-  (void)close(fd);
-  return true;
-}
-
-/* Lists past ends, then new ends, until either side closes. Meanwhile new ends
- * wait in the socket. If it is full, the server shuts it down after its
- * contents; the client connects again, and gets the rest from the spool. */
+/* Lists past ends. Then the server tells the client itself: hundreds of
+ * processes would take most of the time. */
 static enum dx_code watch(struct session *session,
                           const struct dx_message *request, struct dx_err *err)
 {
-  struct pollfd fds[] = {{.fd = session->fd}, /* POLLHUP always */
-                         {.fd = session->ends_fd, .events = POLLIN}};
   int64_t since_ms = dx_parse_time(request->text);
+  struct watcher watcher = {.viewer = session->viewer};
   enum dx_code code = DX_OK;
 
   if (since_ms < 0 && request->text[0] != '\0')
     return not_a_request(err);
   session->since_ms = since_ms > 0 ? since_ms : 1;
   session->max_age_ms = dx_wall_ms() - since_ms + 1000;
-  /* From now on, the server sends only what the client may see. */
-  (void)send(session->ends_fd, &session->viewer, sizeof(session->viewer),
-             MSG_NOSIGNAL);
+  watcher.since_ms = session->since_ms;
+  (void)send(session->server_fd, &watcher, sizeof(watcher), MSG_NOSIGNAL);
   if (since_ms >= 0)
     code = dx_spool_each(&session->server->spool, DX_SPOOL_JOBS, put_job,
                          session, err);
-  while (code == DX_OK && poll(fds, 2, -1) > 0 && fds[0].revents == 0 &&
-         put_end(session))
-    ;
+  if (code == DX_OK)
+    (void)pass_fd(session->server_fd, PASSES_CLIENT, session->fd);
   return code;
 }
 
@@ -389,6 +409,15 @@ static enum dx_code read_request(const struct session *session,
              : not_a_request(err);
 }
 
+static void close_client(struct connected *client)
+{
+  if (client->process_fd >= 0)
+    (void)close(client->process_fd);
+  if (client->fd >= 0)
+    (void)close(client->fd);
+  free(client->missed);
+}
+
 static _Noreturn void serve_client(struct session *session,
                                    const struct ucred *peer)
 {
@@ -409,7 +438,7 @@ static _Noreturn void serve_client(struct session *session,
   (void)close(LISTEN_FD);
   (void)close(PARENT_FD);
   for (i = 0; i < server->count; i++)
-    (void)close(server->clients[i].fd); /* else the other ends stay open */
+    close_client(&server->clients[i]); /* else the other ends stay open */
   (void)setsockopt(session->fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit));
   /* Exits if the user database does not respond, or the request does not
    * arrive, in time. */
@@ -448,10 +477,9 @@ static enum dx_code admit(struct server *server, int fd, struct dx_err *err)
                    "docextractd has too many connections; try again later");
   if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
     return dx_fail_sys(err, errno, "start", "a process");
-  server->clients[server->count].fd = pair[0];
-  server->clients[server->count].watches = false;
-  server->clients[server->count++].uid = peer.uid;
-  session.ends_fd = pair[1];
+  server->clients[server->count++] = (struct connected){
+      .uid = peer.uid, .state = ASKS, .process_fd = pair[0], .fd = -1};
+  session.server_fd = pair[1];
   pid = fork();
   if (pid == 0)
     serve_client(&session, &peer);
@@ -478,82 +506,101 @@ static void accept_client(struct server *server)
   (void)close(fd);
 }
 
-/* Creates the lines of a job, in a file without a name. -1 if it has failed. */
-static int make_lines(struct dx_job *job, struct end *ret_end)
+/* False if it is too much. */
+static bool tell_later(struct connected *client, const char *key)
 {
-  char *all = dx_status_job_line(job, true);
-  char *own = dx_status_job_line(job, false); /* overwrites the job */
-  int fd = all != NULL && own != NULL ? memfd_create("end", MFD_CLOEXEC) : -1;
+  char *more =
+      client->missed_count < DX_MISSED_MAX
+          ? reallocarray(client->missed, client->missed_count + 1, DX_KEY_BYTES)
+          : NULL;
 
-  if (fd >= 0) {
-    ret_end->all_bytes = strlen(all);
-    ret_end->user_bytes = strlen(own);
-    if (dx_fs_write_all(fd, all, ret_end->all_bytes, "lines", NULL) != DX_OK ||
-        dx_fs_write_all(fd, own, ret_end->user_bytes, "lines", NULL) != DX_OK) {
-      (void)close(fd);
-      fd = -1;
-    }
-  }
-  free(all);
-  free(own);
-  return fd;
+  if (more == NULL)
+    return false;
+  client->missed = more;
+  memcpy(more + client->missed_count++ * DX_KEY_BYTES, key, DX_KEY_BYTES);
+  return true;
 }
 
-static bool pass_end(int to, const struct end *end, int fd)
+static bool tell_line(const struct connected *client, const char *line)
 {
-  union {
-    struct cmsghdr part;
-    char bytes[CMSG_SPACE(sizeof(int))];
-  } control = {.part = {.cmsg_len = CMSG_LEN(sizeof(int)),
-                        .cmsg_level = SOL_SOCKET,
-                        .cmsg_type = SCM_RIGHTS}};
-  struct iovec text = {(void *)(uintptr_t)end, sizeof(*end)};
-  const struct msghdr message = {.msg_iov = &text,
-                                 .msg_iovlen = 1,
-                                 .msg_control = &control,
-                                 .msg_controllen = sizeof(control)};
-
-  memcpy(CMSG_DATA(&control.part), &fd, sizeof(fd));
-  return sendmsg(to, &message, MSG_DONTWAIT | MSG_NOSIGNAL) >= 0;
+  return line != NULL &&
+         send(client->fd, line, strlen(line), MSG_DONTWAIT | MSG_NOSIGNAL) ==
+             (ssize_t)strlen(line);
 }
 
-/* Tells the processes of all clients that may see the job. One that cannot be
- * told lists the end when its client connects again. */
-static void tell_end(struct server *server, const char *key)
+/* Tells clients that may see the job. Its lines are created once: for those who
+ * see all jobs, and for its user. A client that cannot be told is disconnected,
+ * connects again, and gets the end from the spool. */
+static void tell_end(struct server *server, struct connected *clients,
+                     size_t count, const char *key)
 {
-  struct end end = {.user = ""};
   struct dx_job *job = NULL;
+  char *lines[2];
+  int64_t ended_at;
   size_t i;
-  int fd;
 
-  if (server->count == 0 ||
-      dx_spool_load(&server->spool, key, &job, NULL) != DX_OK)
+  if (count == 0 || dx_spool_load(&server->spool, key, &job, NULL) != DX_OK)
     return;
-  if (job->user != NULL && strlen(job->user) < sizeof(end.user))
-    memcpy(end.user, job->user, strlen(job->user) + 1);
-  end.ended_at = dx_job_ended_at(job);
-  fd = make_lines(job, &end);
-  for (i = 0; i < server->count; i++)
-    if ((!server->clients[i].watches ||
-         may_see(&server->clients[i].viewer, end.user)) &&
-        (fd < 0 || !pass_end(server->clients[i].fd, &end, fd)))
-      (void)shutdown(server->clients[i].fd, SHUT_WR);
-  if (fd >= 0)
-    (void)close(fd);
+  ended_at = dx_job_ended_at(job);
+  lines[true] = dx_status_job_line(job, true);
+  lines[false] = dx_status_job_line(job, false); /* overwrites the job */
+  for (i = 0; i < count; i++) {
+    struct connected *client = &clients[i];
+    const struct watcher *watcher = &client->watcher;
+
+    if (client->state == ASKS || !may_see(&watcher->viewer, job->user) ||
+        ended_at < watcher->since_ms)
+      continue;
+    if (client->state == WATCHES
+            ? tell_later(client, key)
+            : tell_line(client, lines[watcher->viewer.sees_all]))
+      continue;
+    if (client->process_fd >= 0)
+      (void)shutdown(client->process_fd, SHUT_RDWR);
+    if (client->fd >= 0)
+      (void)shutdown(client->fd, SHUT_RDWR);
+  }
+  free(lines[0]);
+  free(lines[1]);
   dx_job_free(&job);
 }
 
-/* Reads what the process of a client has sent: it watches, or has exited. */
-static void hear(struct server *server, size_t i)
+/* Its process has exited. False if it has not passed the client. */
+static bool keep(struct server *server, struct connected *client)
 {
-  ssize_t n = recv(server->clients[i].fd, &server->clients[i].viewer,
-                   sizeof(server->clients[i].viewer), MSG_DONTWAIT);
+  size_t i;
 
-  server->clients[i].watches = n == (ssize_t)sizeof(struct viewer);
-  if (server->clients[i].watches)
-    return;
-  (void)close(server->clients[i].fd);
-  server->clients[i] = server->clients[--server->count];
+  (void)close(client->process_fd);
+  client->process_fd = -1;
+  if (client->fd < 0)
+    return false;
+  client->state = STAYS;
+  for (i = 0; i < client->missed_count; i++)
+    tell_end(server, client, 1, client->missed + i * DX_KEY_BYTES);
+  free(client->missed);
+  client->missed = NULL;
+  return true;
+}
+
+/* Reads what the process of a client has sent. False if the client is gone. */
+static bool hear(struct server *server, struct connected *client)
+{
+  union {
+    struct watcher watcher;
+    char what;
+  } message;
+  ssize_t n;
+  int fd = receive_fd(client->process_fd, &message, sizeof(message), &n);
+
+  if (fd >= 0 && message.what == PASSES_CLIENT) {
+    client->fd = fd;
+  } else if (n == (ssize_t)sizeof(message.watcher)) {
+    client->state = WATCHES;
+    client->watcher = message.watcher;
+  } else {
+    return keep(server, client);
+  }
+  return true;
 }
 
 #define OWN_FDS 2 /* before those of clients */
@@ -566,23 +613,37 @@ static void status_serve(struct server *server)
   ssize_t n;
   size_t i;
 
-  do {
+  for (;;) {
     fds[0] = (struct pollfd){.fd = PARENT_FD, .events = POLLIN};
     fds[1] = (struct pollfd){.fd = LISTEN_FD, .events = POLLIN};
-    for (i = 0; i < server->count; i++)
+    for (i = 0; i < server->count; i++) {
+      const struct connected *client = &server->clients[i];
+
+      /* A client that stays sends nothing more, but may close. */
       fds[OWN_FDS + i] =
-          (struct pollfd){.fd = server->clients[i].fd, .events = POLLIN};
+          client->state == STAYS
+              ? (struct pollfd){.fd = client->fd}
+              : (struct pollfd){.fd = client->process_fd, .events = POLLIN};
+    }
     if (poll(fds, (nfds_t)(OWN_FDS + server->count), -1) < 0)
       return;
     for (i = server->count; i-- > 0;)
-      if (fds[OWN_FDS + i].revents != 0)
-        hear(server, i);
+      if (fds[OWN_FDS + i].revents != 0 &&
+          (server->clients[i].state == STAYS ||
+           !hear(server, &server->clients[i]))) {
+        close_client(&server->clients[i]);
+        server->clients[i] = server->clients[--server->count];
+      }
     if (fds[1].revents != 0)
       accept_client(server);
+    if (fds[0].revents == 0) /* else, all who watched before are known */
+      continue;
     n = recv(PARENT_FD, key, sizeof(key), MSG_DONTWAIT);
     if (n == (ssize_t)sizeof(key))
-      tell_end(server, key);
-  } while (n > 0 || (n < 0 && (errno == EAGAIN || errno == EINTR)));
+      tell_end(server, server->clients, server->count, key);
+    else if (n >= 0 || (errno != EAGAIN && errno != EINTR))
+      return;
+  }
 }
 
 /* ---- the directory and the socket ---- */

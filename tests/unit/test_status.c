@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <sys/inotify.h>
 #include <sys/mman.h>
@@ -206,25 +207,25 @@ int __wrap_execl(const char *program, const char *name, ...);
 
 int __wrap_execl(const char *program, const char *name, ...)
 {
-  const char *option, *spool_dir, *c, *config_path;
+  const char *option, *spool_dir, *c, *conf;
   va_list args;
 
   va_start(args, name);
   option = va_arg(args, const char *);
   spool_dir = va_arg(args, const char *);
   c = va_arg(args, const char *);
-  config_path = va_arg(args, const char *);
+  conf = va_arg(args, const char *);
   va_end(args);
   if (strcmp(program, "/proc/self/exe") != 0 ||
       strcmp(option, STATUS_OPTION) != 0 || strcmp(c, "-c") != 0)
     _exit(2);
-  status_main(spool_dir, config_path);
+  status_main(spool_dir, conf);
 }
 
 static char dir[TEMP_DIR_BYTES], path[TEMP_DIR_BYTES + 8];
-static char no_file[] = "none";
+static char config_path[TEMP_DIR_BYTES + 8]; /* there is no such file */
 static const struct dx_config config = {
-    .path = no_file, .spool_dir = dir, .status_socket = path};
+    .path = config_path, .spool_dir = dir, .status_socket = path};
 static struct status status = STATUS_NONE;
 static struct dx_spool spool;
 
@@ -236,6 +237,7 @@ static int start(void **state)
   if (server == MAP_FAILED || temp_dir_make(dir) < 0)
     return -1;
   (void)snprintf(path, sizeof(path), "%s/socket", dir);
+  (void)snprintf(config_path, sizeof(config_path), "%s/conf", dir);
   status_start(&status, &config, NULL);
   status_check(&status);
   return status.fd >= 0 ? 0 : -1;
@@ -361,6 +363,25 @@ static void job_that_was_moved_is_found(void **state)
 
 #define WATCHERS 5
 
+/* The processes of all clients have exited: the server tells them itself. */
+static void await_exits(void)
+{
+  char children[64], text[16];
+  ssize_t n = 1;
+  int fd;
+
+  (void)snprintf(children, sizeof(children), "/proc/%d/task/%d/children",
+                 (int)status.pid, (int)status.pid);
+  while (n > 0) {
+    fd = open(children, O_RDONLY | O_CLOEXEC);
+    assert_true(fd >= 0);
+    n = read(fd, text, sizeof(text));
+    (void)close(fd);
+    (void)poll(NULL, 0, 0);
+    (void)sched_yield();
+  }
+}
+
 /* Not by each process of a client. */
 static void journal_of_an_end_is_read_once(void **state)
 {
@@ -377,6 +398,7 @@ static void journal_of_an_end_is_read_once(void **state)
     assert_non_null(lines[i]);
     assert_true(getline(&line, &size, lines[i]) > 0); /* it watches */
   }
+  await_exits();
   (void)snprintf(journal, sizeof(journal), "%s/jobs/" KEY "/job.json", dir);
   assert_true(inotify_add_watch(opened, journal, IN_OPEN | IN_CLOSE) >= 0);
   job->told_end_at = 0;
@@ -395,6 +417,30 @@ static void journal_of_an_end_is_read_once(void **state)
   assert_int_equal(read(opened, &event, sizeof(event)), -1);
   (void)close(opened);
   free(first);
+  free(line);
+  dx_spool_close(&spool);
+  dx_job_free(&job);
+}
+
+/* Its process is still listing past ends, or has just exited. */
+static void end_is_told_while_past_ends_are_listed(void **state)
+{
+  struct dx_job *job = save_job();
+  char *line = NULL;
+  size_t size = 0, i;
+  FILE *lines;
+
+  (void)state;
+  for (i = 0; i < 50; i++) {
+    lines = dx_status_ask(path, "watch 1970-01-01T00:00:01Z", &err);
+    assert_non_null(lines);
+    assert_true(getline(&line, &size, lines) > 0);
+    job->told_end_at = 0;
+    status_tell(&status, job);
+    assert_true(getline(&line, &size, lines) > 0);
+    assert_non_null(strstr(line, KEY));
+    (void)fclose(lines);
+  }
   free(line);
   dx_spool_close(&spool);
   dx_job_free(&job);
@@ -442,6 +488,8 @@ int main(void)
       cmocka_unit_test_setup_teardown(job_that_was_moved_is_found, start, stop),
       cmocka_unit_test_setup_teardown(journal_of_an_end_is_read_once, start,
                                       stop),
+      cmocka_unit_test_setup_teardown(end_is_told_while_past_ends_are_listed,
+                                      start, stop),
       cmocka_unit_test_setup_teardown(
           watcher_that_does_not_read_is_disconnected, start, stop),
   };
