@@ -1,6 +1,7 @@
 /*
- * metrics.c - `docextract metrics`: prints metrics in Prometheus format, from
- * the spool, or from docextractd if the user may not read the spool.
+ * metrics.c - `docextract metrics`: prints metrics in Prometheus format, which
+ * docextractd has counted. If it does not respond, alerts would be lost with
+ * the metrics: then they come from the spool, if the user may read it.
  */
 #include "cli/cli.h"
 
@@ -82,14 +83,20 @@ enum dx_code verb_metrics(struct cli *cli, struct dx_err *err)
   struct dx_buf text = {0};
   struct dx_err ignored;
   enum dx_code code = cli_open_spool(cli, err);
-  bool is_own = code == DX_OK;
+  bool is_own = code == DX_OK, asks, is_told;
 
-  if (is_own)
-    code = dx_metrics_text(cli->config, &cli->spool, &text, err);
-  else if (code == DX_E_ACCESS && cli->config != NULL &&
-           dx_status_fetch(cli->config->status_socket, "metrics",
-                           DX_RESPONSE_MAX_BYTES, &text, &ignored) == DX_OK)
+  /* The socket may be that of another spool. */
+  asks = is_own ? dx_spool_daemon(cli->spool.dirfd) != 0
+                : code == DX_E_ACCESS && cli->config != NULL;
+  is_told =
+      asks && dx_status_fetch(cli->config->status_socket, "metrics",
+                              DX_RESPONSE_MAX_BYTES, &text, &ignored) == DX_OK;
+  if (is_told) {
     code = DX_OK;
+  } else if (is_own) {
+    dx_buf_release(&text); /* it may have ended in the middle */
+    code = dx_metrics_text(cli->config, &cli->spool, NULL, &text, err);
+  }
   if (code == DX_OK)
     (void)fputs(dx_buf_text(&text), stdout);
   if (code == DX_OK && is_own)

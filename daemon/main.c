@@ -265,6 +265,17 @@ static void sweep(struct daemon *d)
   d->sweep_ms = dx_monotonic_ms() + dx_spool_sweep(&d->held.spool, &d->sweep);
 }
 
+/* Tells a client of the status socket what is counted of the jobs. */
+static void answer_status(struct daemon *d)
+{
+  int fd = status_check(&d->status);
+
+  if (fd < 0)
+    return;
+  tallies_send(&d->manager.tallies, fd);
+  (void)close(fd);
+}
+
 /* Performs one turn, and waits for the next event. */
 static enum dx_code turn(struct daemon *d, struct dx_err *err)
 {
@@ -310,7 +321,7 @@ static enum dx_code loop(struct daemon *d, struct dx_err *err)
       return DX_OK;
     if (d->manager.config != NULL) {
       sweep(d);
-      status_check(&d->status);
+      answer_status(d);
     }
     code = turn(d, err);
   }

@@ -14,10 +14,12 @@
 #include <poll.h>
 #include <pwd.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/sendfile.h>
@@ -28,6 +30,7 @@
 #include <unistd.h>
 
 #include "daemon/control.h"
+#include "daemon/tallies.h"
 #include "lib/base/buf.h"
 #include "lib/base/clock.h"
 #include "lib/base/fs.h"
@@ -50,6 +53,11 @@
 #define ACCEPT_AGAIN_MS 500 /* after accept() ran out of descriptors */
 #define NICE 5              /* jobs have priority */
 
+#define DX_METRICS_ANSWER_MS 20000 /* docextractd may be busy */
+/* The disk is measured again after so many times what it has taken, but at
+ * least so often. */
+#define DX_MEASURE_GAP_FACTOR 200
+#define DX_MEASURE_GAP_MAX_MS 600000
 #define DX_MISSED_MAX 1000 /* ends while past ones are listed */
 #define END_OF_JOBS "{\"end\":true}\n"
 
@@ -70,6 +78,14 @@ struct watcher {
   int64_t since_ms; /* jobs that end then or later */
 };
 
+/* What takes long to find out, for `metrics`: measured by the process of one
+ * client for all that follow. In memory that all processes share. */
+struct measured {
+  atomic_bool is_known;
+  atomic_llong due_ms; /* monotonic: when to measure again */
+  atomic_llong finished, damaged, bytes;
+};
+
 /* A connection. */
 struct connected {
   uid_t uid;
@@ -88,6 +104,7 @@ struct connected {
 struct server {
   const char *config_path;
   struct dx_spool spool;
+  struct measured *measured;
   struct connected clients[DX_STATUS_CLIENTS_MAX];
   size_t count;
 };
@@ -111,7 +128,8 @@ union passed {
 
 /* A message of one byte, with a descriptor. */
 enum passes {
-  PASSES_CLIENT = '>' /* which stays with the server */
+  PASSES_QUESTION = '?', /* to be answered by docextractd, with its numbers */
+  PASSES_CLIENT = '>'    /* which stays with the server */
 };
 
 /* False if the receiver is behind, or gone. */
@@ -346,10 +364,57 @@ static enum dx_code put_result(struct session *session,
   return DX_OK;
 }
 
+/* Asks docextractd itself. */
+static enum dx_code ask_for_jobs(void *ctx, struct dx_tallies *ret_all,
+                                 struct dx_err *err)
+{
+  const struct timeval limit = {.tv_sec = DX_METRICS_ANSWER_MS / 1000};
+  const struct session *session = ctx;
+  enum dx_code code;
+  int pair[2];
+
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
+    return dx_fail_sys(err, errno, "ask", "docextractd");
+  (void)setsockopt(pair[0], SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
+  (void)pass_fd(session->server_fd, PASSES_QUESTION, pair[1]);
+  (void)close(pair[1]);
+  code = tallies_receive(pair[0], ret_all, err);
+  (void)close(pair[0]);
+  return code;
+}
+
+/* Only one process measures at a time: the first one that finds it due. */
+static void measure(void *ctx, struct dx_sizes *ret_sizes)
+{
+  const struct session *session = ctx;
+  struct measured *m = session->server->measured;
+  int64_t now = dx_monotonic_ms(), wait_ms;
+  long long due = atomic_load(&m->due_ms);
+
+  if (atomic_load(&m->is_known) &&
+      (now < due || !atomic_compare_exchange_strong(
+                        &m->due_ms, &due, now + DX_MEASURE_GAP_MAX_MS))) {
+    *ret_sizes = (struct dx_sizes){.finished = atomic_load(&m->finished),
+                                   .damaged = atomic_load(&m->damaged),
+                                   .bytes = atomic_load(&m->bytes)};
+    return;
+  }
+  dx_metrics_measure(&session->server->spool, ret_sizes);
+  wait_ms = (dx_monotonic_ms() - now) * DX_MEASURE_GAP_FACTOR;
+  atomic_store(&m->finished, ret_sizes->finished);
+  atomic_store(&m->damaged, ret_sizes->damaged);
+  atomic_store(&m->bytes, ret_sizes->bytes);
+  atomic_store(&m->due_ms, dx_monotonic_ms() + (wait_ms < DX_MEASURE_GAP_MAX_MS
+                                                    ? wait_ms
+                                                    : DX_MEASURE_GAP_MAX_MS));
+  atomic_store(&m->is_known, true);
+}
+
 static enum dx_code put_metrics(struct session *session,
                                 const struct dx_message *request,
                                 struct dx_err *err)
 {
+  const struct dx_metrics_source source = {ask_for_jobs, measure, session};
   struct dx_config *config = NULL;
   struct dx_buf out = {0};
   enum dx_code code;
@@ -360,7 +425,7 @@ static enum dx_code put_metrics(struct session *session,
                    "metrics are for administrators of docextract");
   code = dx_config_load(session->server->config_path, &config, NULL, err);
   if (code == DX_OK)
-    code = dx_metrics_text(config, &session->server->spool, &out, err);
+    code = dx_metrics_text(config, &session->server->spool, &source, &out, err);
   if (code == DX_OK) {
     put_size(session, (int64_t)out.len);
     put(session, dx_buf_text(&out), out.len);
@@ -594,6 +659,9 @@ static bool hear(struct server *server, struct connected *client)
 
   if (fd >= 0 && message.what == PASSES_CLIENT) {
     client->fd = fd;
+  } else if (fd >= 0) { /* if docextractd does not read, nobody answers */
+    (void)pass_fd(PARENT_FD, PASSES_QUESTION, fd);
+    (void)close(fd);
   } else if (n == (ssize_t)sizeof(message.watcher)) {
     client->state = WATCHES;
     client->watcher = message.watcher;
@@ -682,7 +750,12 @@ void status_main(const char *spool_dir, const char *config_path)
 
   (void)prctl(PR_SET_NAME, "docextractd"); /* not "exe" */
   server.config_path = config_path;
-  if (dx_spool_open(spool_dir, &server.spool, &err) == DX_OK)
+  server.measured = mmap(NULL, sizeof(*server.measured), PROT_READ | PROT_WRITE,
+                         MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (server.measured == MAP_FAILED)
+    dx_log(DX_LOG_ERROR, "the status socket: cannot map memory: %s",
+           strerror(errno));
+  else if (dx_spool_open(spool_dir, &server.spool, &err) == DX_OK)
     status_serve(&server);
   else
     dx_log(DX_LOG_ERROR, "the status socket: %s: %s", dx_code_name(err.code),
@@ -775,17 +848,22 @@ void status_tell(struct status *status, struct dx_job *job)
   job->told_end_at = ended_at;
 }
 
-void status_check(struct status *status)
+int status_check(struct status *status)
 {
+  int fd = -1;
+  ssize_t n = -1;
   char byte;
 
-  if (status->fd >= 0 && recv(status->fd, &byte, 1, MSG_DONTWAIT) == 0) {
+  if (status->fd >= 0)
+    fd = receive_fd(status->fd, &byte, sizeof(byte), &n);
+  if (n == 0) {
     end_server(status);
     dx_log(DX_LOG_ERROR, "the process of the status socket has exited");
   }
   if (status->listen_fd >= 0 && status->fd < 0 &&
       dx_monotonic_ms() >= status->start_ms)
     start_server(status);
+  return fd;
 }
 
 void status_stop(struct status *status)

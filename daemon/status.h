@@ -1,7 +1,8 @@
 /*
  * status.h - the status socket: starts the process that serves it, and restarts
  * it when it has exited. The server reads requests, looks them up in the spool,
- * and sends responses (lib/control/status.h); it changes nothing.
+ * and sends responses (lib/control/status.h); it changes nothing. Only what is
+ * counted of the jobs is asked of docextractd.
  *
  * Each client is limited: the number of connections per user and in total, the
  * time to send a request, and the time between two reads of a response.
@@ -56,8 +57,10 @@ void status_start(struct status *status, const struct dx_config *config,
  * since it was loaded, or since the last call. */
 void status_tell(struct status *status, struct dx_job *job);
 
-/* Starts the server if it does not run, at most every few seconds. */
-void status_check(struct status *status);
+/* Starts the server if it does not run, at most every few seconds. Returns a
+ * descriptor of a client that asks what is counted: the caller passes it to
+ * tallies_send(), and closes it. -1: none asks. */
+int status_check(struct status *status);
 
 /* Ends the server and removes the socket. */
 void status_stop(struct status *status);

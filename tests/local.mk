@@ -145,7 +145,7 @@ tests_unit_test_png_CFLAGS = $(AM_CFLAGS) $(JPEG_CFLAGS) $(PNG_CFLAGS)
 tests_unit_test_png_LDADD = libdxf.a $(unit_libs) $(JPEG_LIBS) $(PNG_LIBS) \
 	$(ZLIB_LIBS)
 tests_unit_test_status_SOURCES = tests/unit/test_status.c daemon/control.c \
-	daemon/status.c
+	daemon/status.c daemon/tallies.c
 tests_unit_test_status_LDFLAGS = -Wl,--wrap=accept4 -Wl,--wrap=poll \
 	-Wl,--wrap=execl
 tests_unit_test_control_SOURCES = tests/unit/test_control.c \

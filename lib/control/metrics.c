@@ -1,9 +1,10 @@
 /*
- * metrics.c - counts the contents of the spool, and prints the metrics, with
- * the counters of docextractd.
+ * metrics.c - prints the metrics: what docextractd has counted, or the contents
+ * of the spool, with the counters of docextractd.
  */
 #include "lib/control/metrics.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <fts.h>
 #include <inttypes.h>
@@ -22,11 +23,8 @@
 
 /* Of one service. */
 struct tally {
-  const char *service;       /* "": sections that no longer exist */
-  int64_t jobs[DX_ST_COUNT]; /* -1: finished jobs have no such state */
-  int64_t undecided;         /* not counted in jobs */
-  int64_t oldest_s;          /* age of the oldest unfinished job; 0: none */
-  int64_t unseen, hooks, admin;
+  struct dx_tally its; /* "": sections that no longer exist */
+  int64_t oldest_s;    /* age of the oldest unfinished job; 0: none */
   int64_t is_up, results_free;
   struct dx_counts counts;
 };
@@ -36,55 +34,133 @@ struct round {
   struct tally *tallies; /* one for each service, and one for the rest */
   size_t count;          /* of services */
   bool has_rest;         /* unfinished jobs of sections that no longer exist */
-  int64_t is_daemon_up, damaged, finished, spool_bytes, spool_free;
+  int64_t is_daemon_up, is_loading, damaged, spool_free;
+  struct dx_sizes sizes;
 };
 
-/* ---- counting ---- */
+/* ---- counting jobs ---- */
 
 /* The last one is for services that no longer exist. */
 static struct tally *tally_of(struct round *r, const char *service)
 {
   struct tally *t = r->tallies;
 
-  while (t < r->tallies + r->count && strcmp(t->service, service) != 0)
+  while (t < r->tallies + r->count && strcmp(t->its.service, service) != 0)
     t++;
   return t;
 }
 
-/* A job that was moved meanwhile is skipped. */
-static enum dx_code count_stored(void *ctx, enum dx_spool_part part,
-                                 const char *name)
+static void count_age(struct dx_tally *its, int64_t received_at)
 {
-  struct round *r = ctx;
-  struct dx_job *job = NULL;
-  struct tally *t;
-  enum dx_code code;
-  int64_t age_s;
+  if (its->oldest_at == 0 || received_at < its->oldest_at)
+    its->oldest_at = received_at;
+}
 
-  if (part == DX_SPOOL_FINISHED) {
-    r->finished++;
-    return DX_OK;
-  }
-  code = dx_spool_load(r->spool, name, &job, NULL);
+/* A job that was moved meanwhile is skipped. */
+static void count_journal(struct round *r, const char *name)
+{
+  struct dx_standing standing;
+  struct dx_job *job = NULL;
+  enum dx_code code = dx_spool_load(r->spool, name, &job, NULL);
+
   r->damaged += code == DX_E_DAMAGED;
   if (code != DX_OK)
-    return DX_OK;
-  t = tally_of(r, job->service);
-  age_s = (dx_wall_ms() - job->received_at) / 1000;
-  if (dx_job_is_undecided(job))
-    t->undecided++;
-  else if (!dx_job_is_finished(job))
-    t->jobs[dx_job_state(job)]++;
-  if (t == r->tallies + r->count)
-    r->has_rest |= dx_job_is_undecided(job) || !dx_job_is_finished(job);
-  if (!dx_job_is_final(job) && age_s > t->oldest_s)
-    t->oldest_s = age_s;
-  t->unseen += dx_job_is_unseen_failure(job);
-  t->hooks += dx_job_awaits_hook(job);
-  t->admin += dx_job_needs_admin(job);
+    return;
+  standing = dx_standing_of(job);
+  dx_tally_add(&tally_of(r, job->service)->its, &standing, 1);
+  if (!standing.is_final)
+    count_age(&tally_of(r, job->service)->its, standing.received_at);
   dx_job_free(&job);
+}
+
+static bool has_job(const struct round *r, const char *receipt)
+{
+  char path[DX_JOB_PATH_BYTES];
+
+  (void)snprintf(path, sizeof(path), "jobs/%.*s", DX_KEY_BYTES - 1, receipt);
+  return faccessat(r->spool->dirfd, path, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+static enum dx_code count_journals(struct round *r, enum dx_spool_part part,
+                                   struct dx_err *err)
+{
+  char *names = dx_spool_names(r->spool, part, err);
+  const char *name;
+
+  if (names == NULL)
+    return err->code;
+  for (name = names; *name != '\0'; name = dx_next_name(name))
+    if (part != DX_SPOOL_RECEIVED || !has_job(r, name))
+      count_journal(r, name);
+  free(names);
   return DX_OK;
 }
+
+static void count_told(struct round *r, const struct dx_tallies *all)
+{
+  size_t i, k;
+
+  r->is_loading = !all->is_complete;
+  r->damaged += all->damaged;
+  for (i = 0; i < all->count; i++) {
+    const struct dx_tally *from = &all->sections[i];
+    struct dx_tally *to = &tally_of(r, from->service)->its;
+
+    for (k = 0; k < DX_ST_COUNT; k++)
+      to->jobs[k] += from->jobs[k];
+    to->undecided += from->undecided;
+    to->unseen += from->unseen;
+    to->hooks += from->hooks;
+    to->admin += from->admin;
+    if (from->oldest_at != 0)
+      count_age(to, from->oldest_at);
+  }
+}
+
+/* Receipts first: a job that moves meanwhile is counted twice, but not missed.
+ */
+static enum dx_code count_jobs(struct round *r,
+                               const struct dx_metrics_source *source,
+                               struct dx_err *err)
+{
+  struct dx_tallies all = {.count = 0};
+  enum dx_code code = count_journals(r, DX_SPOOL_RECEIVED, err);
+
+  if (code == DX_OK && source == NULL)
+    code = count_journals(r, DX_SPOOL_JOBS, err);
+  else if (code == DX_OK)
+    code = source->jobs(source->ctx, &all, err);
+  if (code == DX_OK && source != NULL)
+    count_told(r, &all);
+  free(all.sections);
+  return code;
+}
+
+/* What is not printed is negative. */
+static void finish_counting(struct round *r)
+{
+  int64_t now = dx_wall_ms();
+  size_t i, k;
+
+  for (i = 0; i <= r->count; i++) {
+    struct tally *t = &r->tallies[i];
+
+    if (t->its.oldest_at != 0 && t->its.oldest_at < now)
+      t->oldest_s = (now - t->its.oldest_at) / 1000;
+    if (i == r->count)
+      r->has_rest = t->its.undecided > 0;
+    for (k = 0; k < DX_ST_COUNT; k++) {
+      if (i == r->count)
+        r->has_rest |= t->its.jobs[k] > 0;
+      if (dx_state_is_settled((enum dx_state)k))
+        t->its.jobs[k] = -1;
+    }
+  }
+  if (r->is_loading)
+    r->damaged = -1;
+}
+
+/* ---- sizes ---- */
 
 /* The disk space of all files below a directory. Files that disappear meanwhile
  * are not counted. */
@@ -106,6 +182,24 @@ static int64_t bytes_below(int dirfd, const char *name)
   return bytes;
 }
 
+void dx_metrics_measure(struct dx_spool *spool, struct dx_sizes *ret_sizes)
+{
+  static const char *const unfinished[] = {"jobs", "received", "incoming",
+                                           "damaged"};
+  DIR *finished = dx_spool_open_part(spool, DX_SPOOL_FINISHED, NULL);
+  char key[DX_KEY_BYTES];
+  size_t i;
+
+  *ret_sizes =
+      (struct dx_sizes){.damaged = (int64_t)dx_spool_count_damaged(spool)};
+  while (finished != NULL && dx_spool_next_key(finished, key, NULL) == DX_OK)
+    ret_sizes->finished++;
+  if (finished != NULL)
+    (void)closedir(finished);
+  for (i = 0; i < sizeof(unfinished) / sizeof(unfinished[0]); i++)
+    ret_sizes->bytes += bytes_below(spool->dirfd, unfinished[i]);
+}
+
 /* -1: not known. */
 static int64_t free_bytes(int fd)
 {
@@ -114,25 +208,6 @@ static int64_t free_bytes(int fd)
   return fd >= 0 && fstatvfs(fd, &st) == 0
              ? (int64_t)st.f_bavail * (int64_t)st.f_frsize
              : -1;
-}
-
-static enum dx_code count_spool(struct round *r, struct dx_err *err)
-{
-  static const char *const unfinished[] = {"jobs", "received", "incoming",
-                                           "damaged"};
-  enum dx_code code =
-      dx_spool_each(r->spool, DX_SPOOL_RECEIVED, count_stored, r, err);
-  size_t i;
-
-  r->damaged += (int64_t)dx_spool_count_damaged(r->spool);
-  for (i = 0; i < sizeof(unfinished) / sizeof(unfinished[0]); i++)
-    r->spool_bytes += bytes_below(r->spool->dirfd, unfinished[i]);
-  for (i = 0; i < (r->count + 1) * DX_ST_COUNT; i++)
-    if (dx_state_is_settled((enum dx_state)(i % DX_ST_COUNT)))
-      r->tallies[i / DX_ST_COUNT].jobs[i % DX_ST_COUNT] = -1;
-  r->spool_free = free_bytes(r->spool->dirfd);
-  r->is_daemon_up = dx_spool_daemon(r->spool->dirfd) != 0;
-  return code;
 }
 
 /* ---- printing ---- */
@@ -151,24 +226,25 @@ static const struct row {
   const char *label; /* the second one, with a comma before it */
   const char *type, *help;
 } rows[] = {
-    {OF_JOBS, "jobs", OF(tally, undecided),
+    {OF_JOBS, "jobs", OF(tally, its.undecided),
      ",state=\"" DX_STATUS_UNDECIDED "\"", "gauge",
      "Jobs that are not finished, by state; undecided: nothing is sent until "
      "the administrator decides."},
-#define X(name, word, is_final) \
-  {OF_JOBS, "jobs", OF(tally, jobs[name]), ",state=\"" word "\"", NULL, NULL},
+#define X(name, word, is_final)                                       \
+  {OF_JOBS, "jobs", OF(tally, its.jobs[name]), ",state=\"" word "\"", \
+   NULL,    NULL},
     DX_STATES(X)
 #undef X
         {OF_JOBS, "oldest_unfinished_seconds", OF(tally, oldest_s), "", "gauge",
          "Age of the oldest job in progress; 0 if there is none."},
-    {OF_JOBS, "needs_admin_jobs", OF(tally, admin), "", "gauge",
+    {OF_JOBS, "needs_admin_jobs", OF(tally, its.admin), "", "gauge",
      "Jobs that wait until the administrator has fixed something, such as a "
      "key "
      "or the configuration."},
-    {OF_JOBS, "unseen_failures", OF(tally, unseen), "", "gauge",
+    {OF_JOBS, "unseen_failures", OF(tally, its.unseen), "", "gauge",
      "Jobs that failed after their print jobs had ended, until they are "
      "acknowledged."},
-    {OF_JOBS, "hook_pending_jobs", OF(tally, hooks), "", "gauge",
+    {OF_JOBS, "hook_pending_jobs", OF(tally, its.hooks), "", "gauge",
      "Jobs for which OnResult has neither succeeded nor been acknowledged."},
     {OF_SERVICE, "service_up", OF(tally, is_up), "", "gauge",
      "0 after " TRIES
@@ -211,12 +287,16 @@ static const struct row {
     {OF_SERVICE, "extraction_seconds_count", OF(tally, counts.extracted), "",
      NULL, NULL},
     {OF_SPOOL, "daemon_up", OF(round, is_daemon_up), "", "gauge",
-     "1 while docextractd is running."},
-    {OF_SPOOL, "finished_jobs", OF(round, finished), "", "gauge",
+     "1 if docextractd responds."},
+    {OF_SPOOL, "loading", OF(round, is_loading), "", "gauge",
+     "1 after the start of docextractd, until it has read all jobs; until "
+     "then, "
+     "the metrics that count jobs are missing."},
+    {OF_SPOOL, "finished_jobs", OF(round, sizes.finished), "", "gauge",
      "Jobs that are finished, until KeepJobs."},
     {OF_SPOOL, "damaged_jobs", OF(round, damaged), "", "gauge",
      "Jobs whose job file cannot be read."},
-    {OF_SPOOL, "spool_bytes", OF(round, spool_bytes), "", "gauge",
+    {OF_SPOOL, "spool_bytes", OF(round, sizes.bytes), "", "gauge",
      "Space that unfinished jobs take."},
     {OF_SPOOL, "spool_free_bytes", OF(round, spool_free), "", "gauge",
      "Free space of the spool."},
@@ -231,6 +311,8 @@ static void print_row(const struct round *r, const struct row *row,
                     : row->kind == OF_JOBS  ? r->count + r->has_rest
                                             : r->count;
 
+  if (r->is_loading && row->kind == OF_JOBS)
+    return;
   if (row->help != NULL)
     dx_buf_printf(text, "# HELP docextract_%s %s\n# TYPE docextract_%s %s\n",
                   row->name, row->help, row->name, row->type);
@@ -244,7 +326,7 @@ static void print_row(const struct round *r, const struct row *row,
       continue;
     dx_buf_printf(text, "docextract_%s", row->name);
     if (row->kind != OF_SPOOL)
-      dx_buf_printf(text, "{service=\"%s\"%s}", t->service, row->label);
+      dx_buf_printf(text, "{service=\"%s\"%s}", t->its.service, row->label);
     if (row->kind == TIME_OF_SERVICE)
       dx_buf_printf(text, " %" PRId64 ".%03" PRId64 "\n", value / 1000,
                     value % 1000);
@@ -254,8 +336,9 @@ static void print_row(const struct round *r, const struct row *row,
 }
 
 enum dx_code dx_metrics_text(const struct dx_config *config,
-                             struct dx_spool *spool, struct dx_buf *text,
-                             struct dx_err *err)
+                             struct dx_spool *spool,
+                             const struct dx_metrics_source *source,
+                             struct dx_buf *text, struct dx_err *err)
 {
   struct round r = {.spool = spool, .count = config->service_count};
   enum dx_code code;
@@ -264,14 +347,13 @@ enum dx_code dx_metrics_text(const struct dx_config *config,
   r.tallies = calloc(r.count + 1, sizeof(*r.tallies));
   if (r.tallies == NULL)
     return dx_fail_nomem(err);
-  r.tallies[r.count].service = "";
   for (i = 0; i < r.count; i++) {
     const struct dx_service *service = &config->services[i];
     struct tally *t = &r.tallies[i];
     struct dx_pause pause;
     int fd = dx_fs_open_dir(AT_FDCWD, service->results_dir, NULL);
 
-    t->service = service->name;
+    (void)snprintf(t->its.service, sizeof(t->its.service), "%s", service->name);
     dx_counts_read(spool->history_dirfd, service->name, &t->counts);
     dx_pause_read(spool->history_dirfd, service->host, service->port, &pause);
     t->is_up = pause.is_down == 0;
@@ -279,7 +361,15 @@ enum dx_code dx_metrics_text(const struct dx_config *config,
     if (fd >= 0)
       (void)close(fd);
   }
-  code = count_spool(&r, err);
+  code = count_jobs(&r, source, err);
+  if (code == DX_OK && source != NULL)
+    source->sizes(source->ctx, &r.sizes);
+  else if (code == DX_OK)
+    dx_metrics_measure(spool, &r.sizes);
+  r.damaged += r.sizes.damaged;
+  r.spool_free = free_bytes(spool->dirfd);
+  r.is_daemon_up = source != NULL;
+  finish_counting(&r);
   dx_buf_puts(text,
               "# HELP docextract_build_info The version of docextract.\n"
               "# TYPE docextract_build_info gauge\n"

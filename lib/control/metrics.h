@@ -9,7 +9,7 @@
  * seconds old while it runs; otherwise they are its last ones.
  *
  * Ownership: the caller releases the text; the rest is borrowed. Blocking: the
- * disk: every unfinished job is read, the others are counted.
+ * disk. Without a source, every unfinished job is read.
  */
 #ifndef DX_METRICS_H
 #define DX_METRICS_H
@@ -17,11 +17,32 @@
 #include "lib/base/buf.h"
 #include "lib/config/config.h"
 #include "lib/spool/spool.h"
+#include "lib/spool/tally.h"
 
-/* Appends to *text. docextractd itself must not call it, because it checks its
- * lock (dx_spool_daemon()). */
+/* What takes long to find out if there are many jobs. */
+struct dx_sizes {
+  int64_t finished; /* jobs */
+  int64_t damaged;  /* in damaged/ */
+  int64_t bytes;    /* that unfinished jobs take */
+};
+
+/* What docextractd knows while it runs. */
+struct dx_metrics_source {
+  /* The jobs in jobs/; ret_all->sections is freed. */
+  enum dx_code (*jobs)(void *ctx, struct dx_tallies *ret_all,
+                       struct dx_err *err);
+  /* dx_metrics_measure(), now or earlier. */
+  void (*sizes)(void *ctx, struct dx_sizes *ret_sizes);
+  void *ctx;
+};
+
+void dx_metrics_measure(struct dx_spool *spool, struct dx_sizes *ret_sizes);
+
+/* Appends to *text. source: NULL if docextractd does not run, or respond. */
 enum dx_code dx_metrics_text(const struct dx_config *config,
-                             struct dx_spool *spool, struct dx_buf *text,
+                             struct dx_spool *spool,
+                             const struct dx_metrics_source *source,
+                             struct dx_buf *text,
                              struct dx_err *err) DX_MUST_USE;
 
 #endif

@@ -80,41 +80,37 @@ idle_second() # the CPU of one, in ms
 }
 
 # A thousand in a minute, as a part of a processor: in docextractd, and in the
-# process that answers on the status socket, whose end only perf can count.
-metrics_calls=$(size 20 2)
+# processes of the status socket, whose end only perf can count. Fewer would
+# measure the spool too often.
+metrics_calls=$(size 1000 2)
 of_a_minute() # reads the CPU of all calls, in ms
 {
   awk -v n="$metrics_calls" '{ print $1 / n * 1000 / 60000 * 100 }'
 }
-call_metrics() # COMMAND...
+call_metrics()
 {
   local i
-  for ((i = 0; i < metrics_calls; i++)); do "$@" > "$dir/metrics"; done
-}
-ask_status() # what a user gets who may not read the spool
-{
-  python3 -c '
-import socket, sys
-s = socket.socket(socket.AF_UNIX)
-s.connect(sys.argv[1])
-s.sendall(b"metrics\n")
-while data := s.recv(65536):
-    sys.stdout.buffer.write(data)' "$dir/status"
+  for ((i = 0; i < metrics_calls; i++)); do
+    "$build/cli/docextract" -c "$config" metrics > "$dir/metrics"
+  done
 }
 measure_metrics() # NAME
 {
   local before
   before=$(daemon_cpu)
-  call_metrics measured "$build/cli/docextract" -c "$config" metrics
+  if [ -n "$(command -v perf)" ]; then
+    export -f call_metrics
+    export build config dir metrics_calls
+    perf stat -x , -e task-clock -o "$dir/perf" -p "$(status_pid)" -- \
+      bash -c call_metrics
+    awk -F , '$3 == "task-clock" { print $1 }' "$dir/perf" | of_a_minute \
+      > "$dir/$1-status"
+  else
+    call_metrics
+  fi
   difference "$before" "$(daemon_cpu)" | of_a_minute > "$dir/$1-metrics"
+  measured "$build/cli/docextract" -c "$config" metrics > "$dir/metrics"
   cpu > "$dir/$1-command"
-  [ -n "$(command -v perf)" ] || return 0
-  export -f ask_status call_metrics
-  export dir metrics_calls
-  perf stat -x , -e task-clock -o "$dir/perf" -p "$(status_pid)" -- \
-    bash -c 'call_metrics ask_status'
-  awk -F , '$3 == "task-clock" { print $1 }' "$dir/perf" | of_a_minute \
-    > "$dir/$1-status"
 }
 
 measure_waiting() # N

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 #
 # metrics.sh - `docextract metrics` prints correct metrics in the text format of
-# Prometheus, from the spool and through the status socket, with no data about
-# patients or users. tests/long/metrics.sh checks them with promtool.
+# Prometheus, from docextractd, and from the spool if that is not running, with no
+# data about patients or users. tests/long/metrics.sh checks them with promtool.
 . "$(dirname "$0")/lib.sh"
 
 # docextractd writes what it has counted after five seconds.
@@ -138,6 +138,20 @@ with socket.socket(socket.AF_UNIX) as s:
 EOF
 is "$t: the format" "$(format_errors "$dir/metrics")" ''
 is "$t: the same" "$(sum jobs) $(value daemon_up)" '2 1'
+
+t='docextractd is not running'
+of_jobs()
+{
+  grep -E '^docextract_(jobs|needs_admin|unseen|hook|finished|damaged)' \
+    "$dir/metrics"
+}
+of_jobs > "$dir/counted"
+stop_daemon
+metrics
+is "$t: it is not up" "$(value daemon_up) $(value loading)" '0 0'
+is "$t: the journals have the same jobs" "$(of_jobs | diff "$dir/counted" -)" ''
+check "$t: their age" test \
+  "$(value 'oldest_unfinished_seconds{service="default"}')" -ge 0
 
 t='nothing about people'
 hasnt "$t" "$(cat "$dir/metrics")" 'Secret|Ahrens|chart|root|127\.0\.0\.1'

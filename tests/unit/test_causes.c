@@ -992,7 +992,7 @@ static void check_metrics(const struct cause *c, const char *up, bool is_admins)
   char line[100];
   struct dx_buf text = {0};
 
-  assert_int_equal(dx_metrics_text(&config, &fixture.spool, &text, &err),
+  assert_int_equal(dx_metrics_text(&config, &fixture.spool, NULL, &text, &err),
                    DX_OK);
   has_no_secret(dx_buf_text(&text));
   (void)snprintf(line, sizeof(line),

@@ -18,6 +18,7 @@
 #define WAITING "1123456789abcdef0123456789abcdef"
 #define DAMAGED "2123456789abcdef0123456789abcdef"
 #define OTHER "3123456789abcdef0123456789abcdef"
+#define RUN "0123456789abcdef"
 #define AGE_S 5000
 
 static char dir[TEMP_DIR_BYTES];
@@ -37,9 +38,12 @@ static int start(void **state)
   return dx_spool_open(dir, &spool, &err) == DX_OK ? 0 : -1;
 }
 
+static const struct dx_metrics_source *source; /* NULL: the spool */
+
 static int stop(void **state)
 {
   (void)state;
+  source = NULL;
   dx_spool_close(&spool);
   return temp_dir_remove(dir);
 }
@@ -55,6 +59,7 @@ static void add_with(const char *key, const char *of, enum dx_state its,
   assert_int_equal(mkdirat(spool.dirfd, job->path, 0700), 0);
   job->dirfd = dx_fs_open_dir(spool.dirfd, job->path, &err);
   (void)strcpy(job->key, key);
+  (void)strcpy(job->print.run, RUN);
   job->service = strdup(of);
   job->base_url = strdup("https://a");
   job->documents = calloc(1, sizeof(*job->documents));
@@ -95,7 +100,8 @@ static int64_t value(const char *sample)
   const char *at;
   int64_t number = -2;
 
-  assert_int_equal(dx_metrics_text(&config, &spool, &text, &err), DX_OK);
+  assert_int_equal(dx_metrics_text(&config, &spool, source, &text, &err),
+                   DX_OK);
   (void)snprintf(line, sizeof(line), "\ndocextract_%s ", sample);
   at = strstr(dx_buf_text(&text), line);
   if (at != NULL)
@@ -153,6 +159,132 @@ static void damaged_jobs_are_counted_wherever_they_are(void **state)
   assert_true(value("spool_bytes") >= before + 65536);
 }
 
+/* ---- what docextractd tells ---- */
+
+static struct dx_tallies told;
+
+static enum dx_code tell_jobs(void *ctx, struct dx_tallies *ret_all,
+                              struct dx_err *ret_err)
+{
+  (void)ctx;
+  (void)ret_err;
+  *ret_all = told;
+  return DX_OK;
+}
+
+static enum dx_code tell_nothing(void *ctx, struct dx_tallies *ret_all,
+                                 struct dx_err *ret_err)
+{
+  (void)ctx;
+  (void)ret_all;
+  return dx_fail(ret_err, DX_E_NOT_YET, 0, "no");
+}
+
+static void tell_sizes(void *ctx, struct dx_sizes *ret_sizes)
+{
+  (void)ctx;
+  *ret_sizes = (struct dx_sizes){.finished = 7, .damaged = 1, .bytes = 8192};
+}
+
+static void begin_to_tell(void)
+{
+  static const struct dx_metrics_source from_docextractd = {
+      .jobs = tell_jobs, .sizes = tell_sizes};
+
+  source = &from_docextractd;
+  told = (struct dx_tallies){.is_complete = true,
+                             .damaged = 2,
+                             .sections = calloc(2, sizeof(*told.sections)),
+                             .count = 2};
+  assert_non_null(told.sections);
+  told.sections[0] =
+      (struct dx_tally){.service = "gone", .jobs = {[DX_ST_FAILED] = 3}};
+  told.sections[1] =
+      (struct dx_tally){.service = "default",
+                        .jobs = {[DX_ST_STORED] = 4, [DX_ST_UPLOADED] = 5},
+                        .undecided = 6,
+                        .unseen = 7,
+                        .hooks = 8,
+                        .admin = 9,
+                        .oldest_at = dx_wall_ms() - 60000};
+}
+
+/* One sample for each call, because the numbers are freed. */
+static int64_t told_value(const char *sample)
+{
+  begin_to_tell();
+  return value(sample);
+}
+
+static void numbers_of_docextractd_are_printed(void **state)
+{
+  (void)state;
+  add(FAILED, "default", DX_ST_FAILED); /* is not read */
+  assert_int_equal(told_value("jobs" OF("default", ",state=\"stored\"")), 4);
+  assert_int_equal(told_value("jobs" OF("default", ",state=\"uploaded\"")), 5);
+  assert_int_equal(told_value("jobs" OF("default", ",state=\"failed\"")), 0);
+  assert_int_equal(told_value("jobs" OF("default", ",state=\"undecided\"")), 6);
+  assert_int_equal(told_value("jobs" OF("default", ",state=\"extracted\"")),
+                   -2);
+  assert_int_equal(told_value("jobs" OF("", ",state=\"failed\"")), 3);
+  assert_int_equal(told_value("unseen_failures" OF("default", "")), 7);
+  assert_int_equal(told_value("hook_pending_jobs" OF("default", "")), 8);
+  assert_int_equal(told_value("needs_admin_jobs" OF("default", "")), 9);
+  assert_in_range(told_value("oldest_unfinished_seconds" OF("default", "")), 60,
+                  160);
+  assert_int_equal(told_value("damaged_jobs"), 3);
+  assert_int_equal(told_value("finished_jobs"), 7);
+  assert_int_equal(told_value("spool_bytes"), 8192);
+  assert_int_equal(told_value("daemon_up"), 1);
+  assert_int_equal(told_value("loading"), 0);
+}
+
+/* They are not among the numbers of docextractd yet. */
+static void receipts_are_added_to_the_numbers_of_docextractd(void **state)
+{
+  (void)state;
+  add(WAITING, "default", DX_ST_STORED);
+  assert_int_equal(told_value("jobs" OF("default", ",state=\"stored\"")), 4);
+  assert_int_equal(renameat(spool.dirfd, "jobs/" WAITING, spool.dirfd,
+                            "received/" WAITING "." RUN),
+                   0);
+  assert_int_equal(told_value("jobs" OF("default", ",state=\"stored\"")), 5);
+  add(WAITING, "default", DX_ST_STORED); /* it is to be merged into this job */
+  assert_int_equal(told_value("jobs" OF("default", ",state=\"stored\"")), 4);
+}
+
+static void no_jobs_are_counted_before_all_are_loaded(void **state)
+{
+  (void)state;
+  begin_to_tell();
+  told.is_complete = false;
+  assert_int_equal(value("loading"), 1);
+  begin_to_tell();
+  told.is_complete = false;
+  assert_int_equal(value("jobs" OF("default", ",state=\"stored\"")), -2);
+  begin_to_tell();
+  told.is_complete = false;
+  assert_int_equal(value("damaged_jobs"), -2);
+  begin_to_tell();
+  told.is_complete = false;
+  assert_int_equal(value("daemon_up"), 1);
+}
+
+static void without_its_answer_docextractd_is_not_up(void **state)
+{
+  static const struct dx_metrics_source silent = {.jobs = tell_nothing,
+                                                  .sizes = tell_sizes};
+  struct dx_buf text = {0};
+
+  (void)state;
+  add(WAITING, "default", DX_ST_STORED);
+  assert_int_equal(value("daemon_up"), 0);
+  assert_int_equal(value("jobs" OF("default", ",state=\"stored\"")), 1);
+  assert_int_equal(dx_metrics_text(&config, &spool, &silent, &text, &err),
+                   DX_E_NOT_YET);
+  dx_buf_release(&text);
+}
+
 static void service_that_is_down_is_not_up(void **state)
 {
   const struct dx_pause pause = {.until_ms = 1, .is_down = 1};
@@ -172,6 +304,10 @@ int main(void)
       IN_SPOOL(only_a_job_in_progress_has_an_age),
       IN_SPOOL(jobs_that_need_the_administrator_are_counted),
       IN_SPOOL(damaged_jobs_are_counted_wherever_they_are),
+      IN_SPOOL(numbers_of_docextractd_are_printed),
+      IN_SPOOL(receipts_are_added_to_the_numbers_of_docextractd),
+      IN_SPOOL(no_jobs_are_counted_before_all_are_loaded),
+      IN_SPOOL(without_its_answer_docextractd_is_not_up),
       IN_SPOOL(service_that_is_down_is_not_up),
   };
 

@@ -16,6 +16,7 @@
 
 #include "daemon/control.h"
 #include "daemon/status.h"
+#include "daemon/tallies.h"
 #include "lib/base/buf.h"
 #include "lib/base/clock.h"
 #include "lib/control/status.h"
@@ -239,7 +240,7 @@ static int start(void **state)
   (void)snprintf(path, sizeof(path), "%s/socket", dir);
   (void)snprintf(config_path, sizeof(config_path), "%s/conf", dir);
   status_start(&status, &config, NULL);
-  status_check(&status);
+  (void)status_check(&status);
   return status.fd >= 0 ? 0 : -1;
 }
 
@@ -446,6 +447,77 @@ static void end_is_told_while_past_ends_are_listed(void **state)
   dx_job_free(&job);
 }
 
+/* Like the loop of docextractd, until the client has its response. */
+static void answer_until_exit(pid_t client, const struct tallies *tallies)
+{
+  struct pollfd asks = {.fd = status.fd, .events = POLLIN};
+  int result, fd;
+
+  while (waitpid(client, &result, WNOHANG) == 0) {
+    (void)poll(&asks, 1, 10);
+    fd = status_check(&status);
+    if (fd >= 0 && tallies != NULL)
+      tallies_send(tallies, fd);
+    if (fd >= 0)
+      (void)close(fd);
+  }
+  assert_true(WIFEXITED(result));
+  assert_int_equal(WEXITSTATUS(result), 0);
+}
+
+static void write_config(void)
+{
+  char text[600];
+  int len =
+      snprintf(text, sizeof(text),
+               "SpoolDir %s\n<Service default>\nBaseURL https://a.example\n"
+               "Token file\nTokenFile %s/token\n</Service>\n",
+               dir, dir);
+  int fd = dx_fs_open_dir(AT_FDCWD, dir, &err);
+
+  assert_int_equal(
+      dx_fs_write(fd, "token", "T", 1, 0600, DX_PUBLISH_OVER, &err), DX_OK);
+  assert_int_equal(
+      dx_fs_write(fd, "conf", text, (size_t)len, 0600, DX_PUBLISH_OVER, &err),
+      DX_OK);
+  (void)close(fd);
+}
+
+/* Its client gets a part of the metrics, and exits. sample: NULL: the error
+ * E_NOT_YET. */
+static _Noreturn void get_metrics(const char *sample)
+{
+  struct dx_buf text = {0};
+  enum dx_code code = dx_status_fetch(path, "metrics", 100000, &text, &err);
+
+  if (sample == NULL)
+    _exit(code == DX_E_NOT_YET ? 0 : 1);
+  _exit(code == DX_OK && strstr(dx_buf_text(&text), sample) != NULL ? 0 : 2);
+}
+
+static void metrics_are_what_docextractd_has_counted(void **state)
+{
+  struct tallies tallies = {.is_complete = true};
+  struct dx_job *job = make_job(DX_ST_FAILED);
+  struct counted its = {.section = NULL};
+  pid_t client;
+
+  (void)state;
+  write_config();
+  tallies_enter(&tallies, &its, job);
+  client = fork();
+  if (client == 0)
+    get_metrics("\ndocextract_jobs{service=\"default\",state=\"failed\"} 1\n");
+  answer_until_exit(client, &tallies);
+  client = fork();
+  if (client == 0)
+    get_metrics(NULL);
+  answer_until_exit(client, NULL);
+  tallies_leave(&tallies, &its, job->key);
+  tallies_release(&tallies);
+  dx_job_free(&job);
+}
+
 /* It connects again, and asks for what it has missed. */
 static void watcher_that_does_not_read_is_disconnected(void **state)
 {
@@ -489,6 +561,8 @@ int main(void)
       cmocka_unit_test_setup_teardown(journal_of_an_end_is_read_once, start,
                                       stop),
       cmocka_unit_test_setup_teardown(end_is_told_while_past_ends_are_listed,
+                                      start, stop),
+      cmocka_unit_test_setup_teardown(metrics_are_what_docextractd_has_counted,
                                       start, stop),
       cmocka_unit_test_setup_teardown(
           watcher_that_does_not_read_is_disconnected, start, stop),
