@@ -81,21 +81,24 @@ static void metrics_print_waiting(struct cli *cli)
 enum dx_code verb_metrics(struct cli *cli, struct dx_err *err)
 {
   struct dx_buf text = {0};
-  struct dx_err ignored;
-  enum dx_code code = cli_open_spool(cli, err);
-  bool is_own = code == DX_OK, asks, is_told;
+  struct dx_err why;
+  enum dx_code code = cli_open_spool(cli, err), told = DX_E_NOT_FOUND;
+  bool is_own = code == DX_OK;
+  bool is_other = code == DX_E_ACCESS && cli->config != NULL;
 
-  /* The socket may be that of another spool. */
-  asks = is_own ? dx_spool_daemon(cli->spool.dirfd) != 0
-                : code == DX_E_ACCESS && cli->config != NULL;
-  is_told =
-      asks && dx_status_fetch(cli->config->status_socket, "metrics",
-                              DX_RESPONSE_MAX_BYTES, &text, &ignored) == DX_OK;
-  if (is_told) {
+  /* Without it, the socket may be that of another spool. */
+  if (is_other || (is_own && dx_spool_daemon(cli->spool.dirfd) != 0))
+    told = dx_status_fetch(cli->config->status_socket, "metrics",
+                           DX_RESPONSE_MAX_BYTES, &text, &why);
+  if (told != DX_OK)
+    dx_buf_release(&text); /* it may have a part of them */
+  if (told == DX_OK) {
     code = DX_OK;
   } else if (is_own) {
-    dx_buf_release(&text); /* it may have ended in the middle */
     code = dx_metrics_text(cli->config, &cli->spool, NULL, &text, err);
+  } else if (is_other && (told == DX_E_NOT_FOUND || told == DX_E_NOT_YET)) {
+    dx_metrics_put_down(&text);
+    code = DX_OK;
   }
   if (code == DX_OK)
     (void)fputs(dx_buf_text(&text), stdout);

@@ -335,6 +335,25 @@ static void print_row(const struct round *r, const struct row *row,
   }
 }
 
+static void put_version(struct dx_buf *text)
+{
+  dx_buf_puts(text,
+              "# HELP docextract_build_info The version of docextract.\n"
+              "# TYPE docextract_build_info gauge\n"
+              "docextract_build_info{version=\"" PACKAGE_VERSION "\"} 1\n");
+}
+
+void dx_metrics_put_down(struct dx_buf *text)
+{
+  const struct round nothing = {.is_daemon_up = 0};
+  size_t i;
+
+  put_version(text);
+  for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+    if (strcmp(rows[i].name, "daemon_up") == 0)
+      print_row(&nothing, &rows[i], text);
+}
+
 enum dx_code dx_metrics_text(const struct dx_config *config,
                              struct dx_spool *spool,
                              const struct dx_metrics_source *source,
@@ -370,10 +389,7 @@ enum dx_code dx_metrics_text(const struct dx_config *config,
   r.spool_free = free_bytes(spool->dirfd);
   r.is_daemon_up = source != NULL;
   finish_counting(&r);
-  dx_buf_puts(text,
-              "# HELP docextract_build_info The version of docextract.\n"
-              "# TYPE docextract_build_info gauge\n"
-              "docextract_build_info{version=\"" PACKAGE_VERSION "\"} 1\n");
+  put_version(text);
   for (i = 0; code == DX_OK && i < sizeof(rows) / sizeof(rows[0]); i++)
     print_row(&r, &rows[i], text);
   free(r.tallies);

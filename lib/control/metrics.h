@@ -45,4 +45,8 @@ enum dx_code dx_metrics_text(const struct dx_config *config,
                              struct dx_buf *text,
                              struct dx_err *err) DX_MUST_USE;
 
+/* Appends only that docextractd is not up: for those who may not read the
+ * spool. */
+void dx_metrics_put_down(struct dx_buf *text);
+
 #endif

@@ -114,6 +114,10 @@ if if_root; then
       "74 docextract: your print jobs cannot be looked up, because \
 docextractd is not running; ask the administrator to start it"
   done
+  dx_as "$ann" metrics
+  is 'metrics: without docextractd a user gets that it is not up' \
+    "$rc $(grep -v '^#' <<< "$out" | grep -v build_info)$err" \
+    '0 docextract_daemon_up 0'
 fi
 
 section 'jobs'
