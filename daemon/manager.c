@@ -21,7 +21,16 @@
 
 /* ---- the list ---- */
 
-/* A key of a job in memory. */
+static int compare_own_keys(const struct managed *a, const struct managed *b)
+{
+  return strcmp(a->job->key, b->job->key);
+}
+
+/* RB_GENERATE_STATIC needs a macro that glibc's headers conflict with. */
+RB_GENERATE_INTERNAL(managed_jobs, managed, node, compare_own_keys,
+                     static inline)
+
+/* Another key of a job in memory: few jobs have any. */
 struct named {
   char key[DX_KEY_BYTES]; /* first: compare_names() */
   struct managed *managed;
@@ -35,8 +44,17 @@ static int compare_names(const void *a, const void *b)
 
 struct managed *manager_find(struct manager *manager, const char *key)
 {
-  struct named *const *at = tfind(key, &manager->by_key, compare_names);
+  struct managed *managed = RB_ROOT(&manager->by_own_key);
+  struct named *const *at;
+  int order;
 
+  while (managed != NULL) {
+    order = strcmp(key, managed->job->key);
+    if (order == 0)
+      return managed;
+    managed = order < 0 ? RB_LEFT(managed, node) : RB_RIGHT(managed, node);
+  }
+  at = tfind(key, &manager->by_key, compare_names);
   return at != NULL ? (*at)->managed : NULL;
 }
 
@@ -60,12 +78,11 @@ static bool name_it(struct manager *manager, struct managed *managed,
   return true;
 }
 
-/* Makes the job known by all its keys. A job only gains keys. */
+/* Makes the job known by its other keys. A job only gains keys. */
 static bool name_all(struct manager *manager, struct managed *managed)
 {
   const struct dx_job *job = managed->job;
-  bool ok = name_it(manager, managed, job->key) &&
-            name_it(manager, managed, job->print.key);
+  bool ok = name_it(manager, managed, job->print.key);
   size_t i;
 
   for (i = 0; ok && i < job->other_count; i++)
@@ -77,6 +94,7 @@ static void forget_names(struct manager *manager, struct managed *managed)
 {
   struct named *named;
 
+  RB_REMOVE(managed_jobs, &manager->by_own_key, managed);
   while ((named = SLIST_FIRST(&managed->names)) != NULL) {
     SLIST_REMOVE_HEAD(&managed->names, link);
     (void)tdelete(named->key, &manager->by_key, compare_names);
@@ -127,6 +145,13 @@ static struct managed *enlist(struct manager *manager, struct dx_job *job,
     managed->job = job;
     job->drive = &managed->drive;
     managed->is_new = !dx_job_is_final(job);
+  }
+  if (managed != NULL &&
+      RB_INSERT(managed_jobs, &manager->by_own_key, managed) != NULL) {
+    (void)dx_fail(err, DX_E_BUSY, 0, "job %s is in memory", job->key);
+    free(managed);
+    dx_job_free(&job);
+    return NULL;
   }
   if (managed == NULL || !name_all(manager, managed)) {
     if (managed != NULL)

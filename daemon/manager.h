@@ -19,6 +19,7 @@
 #ifndef DX_DAEMON_MANAGER_H
 #define DX_DAEMON_MANAGER_H
 
+#include <bsd/sys/tree.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/queue.h>
@@ -39,19 +40,20 @@
 struct managed {
   struct dx_drive drive; /* first: managed_of() */
   LIST_ENTRY(managed) link;
+  RB_ENTRY(managed) node;      /* in manager->by_own_key */
   LIST_ENTRY(managed) watched; /* in this list of the manager */
   struct manager *manager;
-  SLIST_HEAD(, named) names; /* its keys in manager->by_key */
+  SLIST_HEAD(, named) names; /* its other keys, in manager->by_key */
   struct dx_job *job;
   struct client *attendant; /* NULL: none attends */
   bool is_new;              /* this run sends something */
   /* permit.c; times are monotonic, 0: none */
   bool may_send;             /* permitted, and nothing has been learned since
                                 that forbids it */
-  struct question *question; /* to cupsd; NULL: none */
-  int64_t asked_ms;          /* answers of cupsd must be at least this new */
   bool waits;                /* the last answer permits nothing */
   bool in_watched;           /* listed.c: it is in this list */
+  struct question *question; /* to cupsd; NULL: none */
+  int64_t asked_ms;          /* answers of cupsd must be at least this new */
   struct counted counted;    /* tallies.h */
   int64_t watch_ms; /* when to ask cupsd for the state of the print job again */
   int64_t watch_gap_ms;
@@ -77,7 +79,8 @@ struct manager {
   LIST_HEAD(, managed) watched; /* about which cupsd may be asked */
   int64_t watch_ms;             /* when to look at them again */
   uint64_t answers;             /* of cupsd, when they were looked at last */
-  void *by_key; /* the same, by the keys of all their print jobs: tsearch(3) */
+  RB_HEAD(managed_jobs, managed) by_own_key; /* the same jobs */
+  void *by_key; /* by the other keys of their print jobs: tsearch(3) */
   struct tallies tallies;
   int64_t receipts_ms; /* when to scan received/ again */
   int64_t load_ms;     /* when to load jobs that are not in memory */
