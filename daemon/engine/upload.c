@@ -193,10 +193,14 @@ void engine_put_file(struct dx_engine *engine, struct dx_submission *sub)
   struct dx_file *file = upload_next_file(sub);
   struct call *call;
 
-  if (file->put == DX_PUT_NONE) { /* first the journal */
+  if (!dx_submission_is_put(sub)) { /* first the journal */
     file->put = DX_PUT_SENDING;
     dx_submission_mark(sub);
     return;
+  }
+  if (file->put == DX_PUT_NONE) { /* a resumed job calls get source first */
+    file->put = DX_PUT_SENDING;
+    sub->job->behind = true;
   }
   if (!engine_may_send(engine, sub))
     return;

@@ -430,6 +430,17 @@ static void grouped_documents_are_one_source(void **state)
   assert_true(fixture_result_holds("S1.job.json", "\"document\":\t2"));
 }
 
+/* Of a source of many files, only the first one waits for the journal: it shows
+ * that bytes may have been sent. */
+static void files_of_a_source_share_the_journal(void **state)
+{
+  (void)state;
+  (void)fixture_job(4, true);
+  assert_int_equal(fixture_drive_to_end(), DX_OK);
+  assert_int_equal(fixture.count[PUT], 4);
+  assert_int_equal(fixture.saves, 7);
+}
+
 /* ---- more than one case ---- */
 
 /* A slow case does not delay fetching and delivering the others; the manifest
@@ -1182,6 +1193,7 @@ int main(void)
       ON_STAGE(four_documents_are_uploaded_at_once),
       ON_STAGE(one_rejected_create_does_not_stop_the_others),
       ON_STAGE(grouped_documents_are_one_source),
+      ON_STAGE(files_of_a_source_share_the_journal),
       ON_STAGE(slow_case_does_not_delay_the_others),
       ON_STAGE(only_the_missing_cases_are_fetched_after_a_crash),
       ON_STAGE(manifest_has_the_time_of_the_last_result),
