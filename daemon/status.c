@@ -92,7 +92,7 @@ struct connected {
   enum {
     ASKS,    /* its process handles it, */
     WATCHES, /* and lists past ends for `watch` */
-    STAYS    /* its process has exited: the server tells it of new ends */
+    STAYS    /* its process has passed it: the server tells it of new ends */
   } state;
   int process_fd; /* to its process; -1: that has exited */
   int fd;         /* the connection, when its process has passed it; or -1 */
@@ -630,24 +630,23 @@ static void tell_end(struct server *server, struct connected *clients,
   dx_job_free(&job);
 }
 
-/* Its process has exited. False if it has not passed the client. */
-static bool keep(struct server *server, struct connected *client)
+/* Its process has listed past ends, and passed the client. */
+static void keep(struct server *server, struct connected *client, int fd)
 {
   size_t i;
 
   (void)close(client->process_fd);
   client->process_fd = -1;
-  if (client->fd < 0)
-    return false;
+  client->fd = fd;
   client->state = STAYS;
   for (i = 0; i < client->missed_count; i++)
     tell_end(server, client, 1, client->missed + i * DX_KEY_BYTES);
   free(client->missed);
   client->missed = NULL;
-  return true;
 }
 
-/* Reads what the process of a client has sent. False if the client is gone. */
+/* Reads all that the process of a client has sent. False if it has exited, and
+ * the client with it. */
 static bool hear(struct server *server, struct connected *client)
 {
   union {
@@ -655,18 +654,21 @@ static bool hear(struct server *server, struct connected *client)
     char what;
   } message;
   ssize_t n;
-  int fd = receive_fd(client->process_fd, &message, sizeof(message), &n);
+  int fd;
 
-  if (fd >= 0 && message.what == PASSES_CLIENT) {
-    client->fd = fd;
-  } else if (fd >= 0) { /* if docextractd does not read, nobody answers */
-    (void)pass_fd(PARENT_FD, PASSES_QUESTION, fd);
-    (void)close(fd);
-  } else if (n == (ssize_t)sizeof(message.watcher)) {
-    client->state = WATCHES;
-    client->watcher = message.watcher;
-  } else {
-    return keep(server, client);
+  while (client->state != STAYS) {
+    fd = receive_fd(client->process_fd, &message, sizeof(message), &n);
+    if (fd >= 0 && message.what == PASSES_CLIENT) {
+      keep(server, client, fd);
+    } else if (fd >= 0) { /* if docextractd does not read, nobody answers */
+      (void)pass_fd(PARENT_FD, PASSES_QUESTION, fd);
+      (void)close(fd);
+    } else if (n == (ssize_t)sizeof(message.watcher)) {
+      client->state = WATCHES;
+      client->watcher = message.watcher;
+    } else {
+      return n < 0 && (errno == EAGAIN || errno == EINTR);
+    }
   }
   return true;
 }

@@ -1610,8 +1610,8 @@ static bool looks_into_the_journal(const struct fixture_call *call,
   assert_int_equal(
       dx_spool_load(&fixture.spool, fixture.jobs[0]->key, &stored, &err),
       DX_OK);
-  assert_int_not_equal(stored->submissions[0].files[call->item - 1].put,
-                       DX_PUT_NONE);
+  assert_non_null(stored->submissions[0].source_id);
+  assert_true(dx_submission_is_put(&stored->submissions[0]));
   dx_job_free(&stored);
   return false;
 }
