@@ -126,9 +126,14 @@ the root, without a count|3s/.Count 3//;3s/Kids/Kidz/
 the root, without both|3s/.Type.Pages//;3s/.Count 3//;3s/Kids/Kidz/
 the root, a reference to nothing|3s/.Kids.*.Res/\/Kids 99 0 R\/Res/
 a branch|5s/Kids/Kidz/
-a branch, without a type and a count|5s/.Type.Pages//;5s/.Count [0-9]*//;5s/Kids/Kidz/
 a branch that is no array|5s/Kids.*]/Kids 7 0 R/
 END
+# Newer versions of libqpdf leave it out.
+sed '5s/.Type.Pages//;5s/.Count [0-9]*//;5s/Kids/Kidz/' "$dir/three.pdf" \
+  > "$dir/d.pdf"
+has 'no list of pages: a branch, without a type and a count' \
+  "$(judged "$dir/d.pdf")" \
+  '^refused damaged 0: it is damaged: its (list|number) of pages is (missing|wrong)$'
 sed '5s/.Type.Pages/\/Type\/Page/' "$dir/three.pdf" > "$dir/d.pdf"
 arrives 'a branch with the type of a page' "$dir/d.pdf" "$dir/three.pdf"
 sed '4s/.Type.Page//' "$dir/three.pdf" > "$dir/d.pdf"
