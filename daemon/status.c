@@ -660,7 +660,7 @@ static bool hear(struct server *server, struct connected *client)
     fd = receive_fd(client->process_fd, &message, sizeof(message), &n);
     if (fd >= 0 && message.what == PASSES_CLIENT) {
       keep(server, client, fd);
-    } else if (fd >= 0) { /* if docextractd does not read, nobody answers */
+    } else if (fd >= 0) { /* no answer if docextractd does not read */
       (void)pass_fd(PARENT_FD, PASSES_QUESTION, fd);
       (void)close(fd);
     } else if (n == (ssize_t)sizeof(message.watcher)) {

@@ -163,8 +163,8 @@ static bool is_utf8(const struct place *p)
   return (first == 0xC2 &&
           (second == 0xB0 || second == 0xB1 || second == 0xB2 ||
            second == 0xB3 || second == 0xB5 || second == 0xBD)) ||
-         (first == 0xC3 && second >= 0xA0 && second < 0xC0 && second != 0xA0 &&
-          second != 0xAB && second != 0xAE && second != 0xBB);
+         (first == 0xC3 && second > 0xA0 && second < 0xC0 && second != 0xAB &&
+          second != 0xAE && second != 0xBB);
 }
 
 /* Characters that are at one place of a word only. */

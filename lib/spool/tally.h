@@ -46,7 +46,7 @@ struct dx_standing dx_standing_of(const struct dx_job *job);
 /* True if nothing of it is counted: it belongs in finished/. */
 bool dx_standing_is_nothing(const struct dx_standing *standing);
 
-/* Adds a job (1), or removes it (-1). Whoever calls it sets oldest_at. */
+/* Adds a job (1), or removes it (-1). The caller sets oldest_at. */
 void dx_tally_add(struct dx_tally *tally, const struct dx_standing *standing,
                   int sign);
 

@@ -23,18 +23,6 @@ make_large_bundle()
 
 is_killed_or_finished() { is_killed || is_finished; }
 
-# Of each source with a file, the successful uploads and what came before the
-# last: "again" only after a poll, because a kill took the response away.
-uploads()
-{
-  jq -s -r 'map(select(.call == "source" or (.call == "put" and .status == 200)))
-    | group_by(.source_id)[] | sort_by(.t) | map(.call[:1]) | add |
-    if test("^s*ps*$") then "once" elif test("^s*ps+ps*$") then "again"
-    elif test("p") then . else empty end' "$SIM_LOG" | sort | uniq -c |
-    awk '{ n += $1; if ($2 != "once" && $2 != "again") bad = bad $2 " " }
-      END { print n, bad }'
-}
-
 make_large_bundle
 start_service "MaxDocumentsPerJob $documents"
 start_walked_daemon "kill journal 4 after"
@@ -56,7 +44,8 @@ until_true is_finished
 is "docextractd is killed (SEED=$SEED)" "$kills" "$rounds"
 wait "$PRINT_PID"
 is 'the backend succeeds' "$?" 0
-is 'each document is uploaded to one source' "$(uploads)" "$documents "
+is 'each document is uploaded to one source' \
+  "$(uploads_of_sources | sed 's/again/once/' | uniq -c | xargs)" "$documents once"
 is 'each result arrives' "$(patients | sort -u | wc -l) $(n_results)" \
   "$documents $documents"
 is 'each has a manifest' "$(n_manifests)" "$documents"

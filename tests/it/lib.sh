@@ -70,6 +70,17 @@ calls() # KIND [FILTER]
   if [ -e "$SIM_LOG" ]; then count_calls "$SIM_LOG" "$@"; else echo 0; fi
 }
 
+# The successful uploads of each source: "once", or "again" if the service was
+# asked after the first, whose response a kill took away, and did not have all
+# of it yet (doc/policy.md, "Exactly once").
+uploads_of_sources()
+{
+  jq -s -r 'map(select(.call == "source" or (.call == "put" and .status == 200)))
+    | group_by(.source_id)[] | sort_by(.t) | map(.call[:1]) | add |
+    if test("^s*ps*$") then "once" elif test("^s*ps+ps*$") then "again"
+    else . end' "$SIM_LOG" | sort
+}
+
 calls_are() { [ "$(calls "$1" "${3-}")" -ge "$2" ]; } # KIND N [FILTER]
 
 # --- jobs ------------------------------------------------------------------

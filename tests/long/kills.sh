@@ -187,17 +187,6 @@ must() # TEXT ACTUAL EXPECTED
   [ "$2" = "$3" ] || wrong+="$1: got '$2', expected '$3'"$'\n'
 }
 
-# The successful uploads of each source: "once", or "again" if the service was
-# asked after the first, whose response a kill took away, and did not have all
-# of it yet (doc/policy.md, "Exactly once").
-uploads()
-{
-  jq -s -r 'map(select(.call == "source" or (.call == "put" and .status == 200)))
-    | group_by(.source_id)[] | sort_by(.t) | map(.call[:1]) | add |
-    if test("^s*ps*$") then "once" elif test("^s*ps+ps*$") then "again"
-    else . end' "$SIM_LOG" | sort
-}
-
 # Only a kill may leave a source without a file, one per document.
 check_calls() # KILLS
 {
@@ -205,7 +194,7 @@ check_calls() # KILLS
   n=$(calls create '.status < 300')
   [ "$n" -ge $documents ] && [ "$n" -le $((documents * (1 + $1))) ] ||
     wrong+="$n sources were registered for $documents documents"$'\n'
-  uploads=$(uploads)
+  uploads=$(uploads_of_sources)
   [ "$1" = 0 ] || uploads=${uploads/again/once}
   must 'a successful PUT for each document, a source for each' \
     "$uploads" "$(yes once | head -n $documents)"
