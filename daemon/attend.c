@@ -63,7 +63,7 @@ void attend_end_with_outcome(struct client *client, const struct dx_job *job,
 
 void attend_reset(struct managed *managed)
 {
-  managed->may_send = false;
+  managed_withdraw(managed);
   managed->asked_ms = 0;
   managed->waits = false;
   managed->watch_gap_ms = DX_WATCH_FIRST_MS;
@@ -155,6 +155,33 @@ static void send_note(struct client *client, const struct dx_note *note,
   control_send(client, "%s", line);
 }
 
+void attend_tell_problem(struct managed *managed)
+{
+  const struct dx_note now = dx_engine_problem(managed->job);
+  const struct dx_note over = {
+      .kind = managed->told == DX_NOTE_LOCAL ? DX_NOTE_LOCAL_OVER : DX_NOTE_UP,
+      .text = ""};
+  bool is_here = dx_job_is_here(managed->job);
+
+  if (managed->attendant == NULL)
+    return;
+  if (managed->has_told &&
+      managed->told != now.kind) /* its state reason ends */
+    send_note(managed->attendant, &over, is_here);
+  managed->told = now.kind;
+  managed->has_told = now.kind != DX_NOTE_UP;
+  if (managed->has_told)
+    send_note(managed->attendant, &now, is_here);
+}
+
+void attend_tell_progress(struct managed *managed)
+{
+  struct dx_note note;
+
+  if (managed->attendant != NULL && dx_engine_progress(managed->job, &note))
+    send_note(managed->attendant, &note, dx_job_is_here(managed->job));
+}
+
 void attend_tell_wrong(struct client *client, const struct dx_err *err)
 {
   const struct dx_note note = {
@@ -196,7 +223,8 @@ static void link_to(struct client *client, struct managed *managed)
     print->backend = DX_BACKEND_ATTENDS;
   if (!dx_job_is_here(managed->job) && !dx_job_is_final(managed->job))
     send_note(client, &waiting, false);
-  dx_engine_tell(client->manager->engine, managed->job);
+  managed->has_told = false;
+  attend_tell_problem(managed);
   dx_engine_wake(managed->job);
 }
 
@@ -245,12 +273,4 @@ int64_t attend_turn(struct manager *manager)
     if (client->key[0] != '\0')
       control_send(client, "alive");
   return LIST_EMPTY(&manager->clients) ? INT64_MAX : manager->alive_ms;
-}
-
-/* ---- notes ---- */
-
-void attend_note(struct managed *managed, const struct dx_note *note)
-{
-  if (managed->attendant != NULL)
-    send_note(managed->attendant, note, dx_job_is_here(managed->job));
 }

@@ -280,15 +280,15 @@ static void answer_status(struct daemon *d)
 static enum dx_code turn(struct daemon *d, struct dx_err *err)
 {
   struct manager *manager = &d->manager;
-  bool is_active = manager->config != NULL;
   int64_t until_ms = INT64_MAX, wait_ms;
   int fds[DX_HTTP_WAKE_MAX];
   size_t count = 0;
 
   control_turn(d->control);
-  if (is_active) {
+  if (manager->config != NULL) {
     until_ms = manager_turn(manager);
     until_ms = d->sweep_ms < until_ms ? d->sweep_ms : until_ms;
+    count = dx_engine_fds(manager->engine, fds, count);
   }
   fds[count++] = d->signal_fd;
   fds[count++] = control_fd(d->control);
@@ -296,8 +296,7 @@ static enum dx_code turn(struct daemon *d, struct dx_err *err)
     fds[count++] = d->status.fd;
   wait_ms = until_ms - dx_monotonic_ms();
   wait_ms = wait_ms < 0 ? 0 : wait_ms < TURN_MS ? wait_ms : TURN_MS;
-  return is_active ? dx_engine_run(manager->engine, wait_ms, fds, count, err)
-                   : dx_http_run(d->http, wait_ms, fds, count, err);
+  return dx_http_run(d->http, wait_ms, fds, count, err);
 }
 
 static enum dx_code loop(struct daemon *d, struct dx_err *err)

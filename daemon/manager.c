@@ -217,7 +217,7 @@ static void manager_end(struct manager *manager, struct managed *managed)
   attend_over(manager, managed);
 }
 
-static void on_ended(void *ctx, struct dx_job *job)
+static void log_outcome(const struct dx_job *job)
 {
   size_t i, cases = 0;
   struct dx_err err;
@@ -230,48 +230,57 @@ static void on_ended(void *ctx, struct dx_job *job)
   else
     dx_job_log(DX_LOG_ERROR, job, "%s: %s; see: docextract jobs",
                dx_code_name(err.code), err.text);
-  manager_end(ctx, managed_of(job));
 }
 
-static void on_released(void *ctx, struct dx_job *job)
+/* Watchers read the journal: what has changed since it was written is told when
+ * it is written again. */
+static void saved(struct manager *manager, struct managed *managed)
 {
-  struct managed *managed = managed_of(job);
+  struct dx_job *job = managed->job;
 
-  if (strncmp(job->path, "jobs/", 5) == 0) /* its OnResult was pending */
-    manager_settle(ctx, managed);
-  manager_drop(ctx, managed);
+  tallies_set(&manager->tallies, &managed->counted, job);
+  if (!dx_job_must_be_saved(job) && !job->behind)
+    status_tell(manager->status, job);
 }
 
-static void on_saved(void *ctx, struct dx_job *job)
+/* True if the engine has something to do at once. Before a print job ends, its
+ * failures are counted, and its user has been told what was wrong. */
+static bool take_news(struct manager *manager, struct managed *managed,
+                      const struct dx_news *news)
 {
-  struct manager *manager = ctx;
+  bool is_urgent = false;
 
-  tallies_set(&manager->tallies, &managed_of(job)->counted, job);
-  status_tell(manager->status, job);
+  if (news->saved)
+    saved(manager, managed);
+  if (news->problem)
+    attend_tell_problem(managed);
+  if (news->progress)
+    attend_tell_progress(managed);
+  if (news->ended) {
+    log_outcome(managed->job);
+    manager_end(manager, managed);
+  } else if (news->asks) {
+    is_urgent = permit_ask(manager, managed);
+  }
+  if (news->released) {
+    if (strncmp(managed->job->path, "jobs/", 5) == 0) /* OnResult was pending */
+      manager_settle(manager, managed);
+    manager_drop(manager, managed);
+  }
+  return is_urgent;
 }
 
-static void on_note(void *ctx, struct dx_job *job, const struct dx_note *note)
+/* Performs a turn of the engine, and what follows from it. */
+static int64_t turn_engine(struct manager *manager)
 {
-  (void)ctx;
-  attend_note(managed_of(job), note);
-}
+  int64_t next = dx_engine_turn(manager->engine);
+  struct dx_news news;
+  struct dx_job *job;
 
-static enum dx_permission on_may_send(void *ctx, struct dx_job *job)
-{
-  const struct manager *manager = ctx;
-  struct managed *managed = managed_of(job);
-
-  /* What has waited longest is not known before all are loaded. */
-  if (!dx_spool_sync(manager->spool) ||
-      (manager_is_loading(manager) && managed->attendant == NULL))
-    return DX_MAY_WAIT;
-  return permit_ask(ctx, managed);
-}
-
-static bool on_may_still_send(void *ctx, struct dx_job *job)
-{
-  (void)ctx;
-  return permit_still(managed_of(job));
+  while ((job = dx_engine_news(manager->engine, &news)) != NULL)
+    if (take_news(manager, managed_of(job), &news))
+      next = 0;
+  return next;
 }
 
 /* ---- jobs for the engine ---- */
@@ -332,6 +341,8 @@ enum dx_code manager_borrow(struct manager *manager, const char *key,
   *ret_managed = managed;
   if (managed != NULL)
     code = dx_engine_remove(manager->engine, managed->job);
+  if (managed != NULL && code == DX_OK)
+    saved(manager, managed);
   if (code == DX_E_BUSY)
     return dx_fail(err, DX_E_BUSY, 0,
                    "a call to the service is in progress for this job; try "
@@ -589,6 +600,8 @@ int64_t manager_turn(struct manager *manager)
   due = watch_turn(&manager->watch);
   next = due < next ? due : next;
   due = attend_turn(manager);
+  next = due < next ? due : next;
+  due = turn_engine(manager);
   return due < next ? due : next;
 }
 
@@ -648,17 +661,9 @@ static bool on_canceled(void *ctx, const char *key)
 enum dx_code manager_start(struct manager *manager, struct dx_config *config,
                            struct dx_err *err)
 {
-  const struct dx_observer observer = {.note = on_note,
-                                       .ended = on_ended,
-                                       .released = on_released,
-                                       .may_send = on_may_send,
-                                       .may_still_send = on_may_still_send,
-                                       .saved = on_saved,
-                                       .ctx = manager};
-
   manager->config = config;
-  manager->engine = dx_engine_new(config, manager->spool, manager->http,
-                                  &observer, manager->stop_fd);
+  manager->engine =
+      dx_engine_new(config, manager->spool, manager->http, manager->stop_fd);
   cupsd_start(&manager->cupsd, manager->http, config);
   watch_start(&manager->watch, &manager->cupsd, manager->spool, on_canceled,
               manager);

@@ -10,8 +10,8 @@
  *     listed.c     the jobs about which cupsd may be asked
  *     tallies.h    what is counted of the jobs
  *
- * Each of these files calls only those below it; of these, the engine, watch.c,
- * and the sweep call back only manager.c.
+ * Each of these files calls only those below it. The engine calls none of them;
+ * watch.c and the sweep call back only manager.c.
  *
  * Ownership: main.c owns struct manager; only these files change it. Blocking:
  * the disk.
@@ -47,9 +47,9 @@ struct managed {
   struct dx_job *job;
   struct client *attendant; /* NULL: none attends */
   bool is_new;              /* this run sends something */
+  bool has_told; /* the attendant is told of a problem of this kind */
+  enum dx_note_kind told;
   /* permit.c; times are monotonic, 0: none */
-  bool may_send;             /* permitted, and nothing has been learned since
-                                that forbids it */
   bool waits;                /* the last answer permits nothing */
   bool in_watched;           /* listed.c: it is in this list */
   struct question *question; /* to cupsd; NULL: none */
@@ -63,6 +63,12 @@ struct managed {
 static inline struct managed *managed_of(const struct dx_job *job)
 {
   return (struct managed *)job->drive;
+}
+
+/* Nothing is sent until the engine has asked for a permission again. */
+static inline void managed_withdraw(struct managed *managed)
+{
+  managed->drive.permit = (struct dx_permit){.stands = false};
 }
 
 struct manager {
@@ -99,8 +105,7 @@ enum dx_code manager_start(struct manager *manager, struct dx_config *config,
 /* Cancels all calls immediately; the journals contain the progress. */
 void manager_stop(struct manager *manager);
 
-/* Performs the due work that is not the engine's. Returns when to call it
- * again, monotonic. */
+/* Performs all due work. Returns when to call it again, monotonic. */
 int64_t manager_turn(struct manager *manager);
 
 /* True while not all jobs of the spool are in memory. */
@@ -164,10 +169,9 @@ void manager_expire(void *ctx, struct dx_job *job);
 
 /* ---- permit.c ---- */
 
-/* Whether the next step of the job may be sent, for the observer's may_send. */
-enum dx_permission permit_ask(struct manager *manager, struct managed *managed);
-/* Whether this is still so, for the observer's may_still_send. */
-bool permit_still(const struct managed *managed);
+/* A request of the job needs a permission: gives it, or begins to ask cupsd,
+ * and gives it when the engine asks again. True if the engine can go on. */
+bool permit_ask(struct manager *manager, struct managed *managed);
 /* Queries cupsd about jobs that are due. Returns when the next one is due. */
 int64_t permit_turn(struct manager *manager);
 /* Applies an answer of cupsd about a job: cancels the job if its print job was
@@ -188,8 +192,8 @@ void attend_tell_wrong(struct client *client, const struct dx_err *err);
 void attend_send_failures(struct client *client, const char *queue);
 /* Whether the client attends this run of the job. */
 bool attend_is_of(const struct client *client, const struct dx_job *job);
-/* Resets the state of permit.c after the attendant has changed: cupsd is asked
- * at once. */
+/* Withdraws the permission after the attendant has changed: cupsd is asked at
+ * once. */
 void attend_reset(struct managed *managed);
 /* The client, if any, no longer attends the job. */
 void attend_release(struct managed *managed, enum dx_backend backend);
@@ -204,8 +208,10 @@ void attend_refused(struct manager *manager, const char *name, bool is_final,
 /* Sends `alive` to all clients that attend, so that they notice if docextractd
  * hangs. Returns when it is due again. */
 int64_t attend_turn(struct manager *manager);
-/* A note of the engine. */
-void attend_note(struct managed *managed, const struct dx_note *note);
+/* Tells the client that attends what is wrong with the job, or that this is
+ * over; and how far the job is. */
+void attend_tell_problem(struct managed *managed);
+void attend_tell_progress(struct managed *managed);
 
 /* ---- listed.c ---- */
 

@@ -36,6 +36,24 @@ static struct dx_permission_facts permit_facts(const struct managed *managed,
       .now_ms = dx_wall_ms()};
 }
 
+/* ---- what the engine reads ---- */
+
+/* A response of cupsd permits one request, and soon: what it said may change. A
+ * backend that attends permits all of them; but none leaves before what it has
+ * sent was read. */
+static void give(struct managed *managed, bool is_answer)
+{
+  struct client *attendant = managed->attendant;
+
+  managed->drive.permit = (struct dx_permit){
+      .until_ms = is_answer ? dx_monotonic_ms() + DX_ASK_AGAIN_MS : INT64_MAX,
+      .stands = true};
+  if (attendant != NULL && managed->job->print.backend == DX_BACKEND_ATTENDS) {
+    managed->drive.permit.is_heard = true;
+    managed->drive.permit.heard_fd = attendant->channel.fd;
+  }
+}
+
 /* ---- what was learned ---- */
 
 static const char *const undecided_text =
@@ -82,7 +100,8 @@ static enum dx_permission decide(struct managed *managed,
   facts.print = print_of(managed);
   permission = dx_permission(&facts);
   managed->waits = permission == DX_MAY_WAIT || permission == DX_MAY_ASK;
-  managed->may_send = managed->may_send && permission == DX_MAY_SEND;
+  if (permission != DX_MAY_SEND)
+    managed_withdraw(managed);
   set_undecided(managed, permission == DX_MAY_ASK);
   dx_job_log(DX_LOG_DEBUG, job, "cupsd: %s, backend: %s: %s",
              dx_answer_word(facts.answer), dx_backend_word(facts.print.backend),
@@ -127,54 +146,67 @@ static bool cancels(enum dx_permission permission)
   return permission == DX_MAY_CANCEL || permission == DX_MAY_CANCEL_UNSENT;
 }
 
-static enum dx_permission permit_now(struct manager *manager,
-                                     struct managed *managed)
+/* Applies a decision. True if it changes what the engine does next. */
+static bool apply(struct managed *managed, enum dx_permission permission,
+                  bool is_answer)
+{
+  struct dx_job *job = managed->job;
+
+  if (permission == DX_MAY_SEND)
+    give(managed, is_answer);
+  else if (!cancels(permission))
+    return false;
+  else if (!use_other(managed)) {
+    dx_job_log(DX_LOG_INFO, job, "canceled with its print job");
+    if (permission == DX_MAY_CANCEL)
+      dx_job_end(job, DX_EV_CANCEL);
+    else
+      dx_job_cancel_unsent(job, managed->drive.asking);
+    dx_job_set_problem(job, DX_OK, "", 0);
+  }
+  dx_engine_wake(job);
+  return true;
+}
+
+/* What has waited longest is not known before all are loaded. Neither a backend
+ * nor cupsd knows what was sent of a copy. */
+static bool can_be_given(const struct manager *manager,
+                         const struct managed *managed)
+{
+  return dx_spool_sync(manager->spool) &&
+         (!manager_is_loading(manager) || managed->attendant != NULL) &&
+         !managed->job->is_copy;
+}
+
+bool permit_ask(struct manager *manager, struct managed *managed)
 {
   struct dx_job *job = managed->job;
   enum dx_permission permission;
   struct dx_permission_facts facts;
+  bool is_asked;
 
-  if (job->is_copy) /* neither a backend nor cupsd knows what was sent */
-    return DX_MAY_ASK;
+  if (!can_be_given(manager, managed))
+    return false;
   if (job->print.backend == DX_BACKEND_NONE)
-    return DX_MAY_SEND;
+    return apply(managed, DX_MAY_SEND, false);
   facts = permit_facts(managed, DX_ANSWER_NOT_ASKED);
-  if (dx_permission_needs_answer(&facts)) {
+  is_asked = dx_permission_needs_answer(&facts);
+  if (is_asked) {
     if (managed->asked_ms == 0 && managed->waits &&
         (is_watched(managed) || dx_monotonic_ms() < managed->watch_ms))
-      return DX_MAY_WAIT;
+      return false;
     if (managed->asked_ms == 0)
       managed->asked_ms = dx_monotonic_ms();
     listed_as_watched(managed);
     if (!cupsd_answer(&manager->cupsd, job, &managed->question,
                       managed->asked_ms, &facts.answer))
-      return DX_MAY_WAIT;
+      return false;
   }
   managed->asked_ms = 0;
   permission = decide(managed, facts);
   if (managed->waits)
     ask_later(managed);
-  if (cancels(permission) && use_other(managed))
-    return permit_now(manager, managed);
-  /* The journal is written first. */
-  return job->dirty && permission == DX_MAY_SEND ? DX_MAY_WAIT : permission;
-}
-
-enum dx_permission permit_ask(struct manager *manager, struct managed *managed)
-{
-  enum dx_permission permission = permit_now(manager, managed);
-
-  /* A question about one document withdraws no permission of another one. */
-  managed->may_send = managed->may_send || permission == DX_MAY_SEND;
-  return permission;
-}
-
-bool permit_still(const struct managed *managed)
-{
-  return managed->may_send &&
-         (managed->attendant == NULL ||
-          managed->job->print.backend != DX_BACKEND_ATTENDS ||
-          !control_has_unread(managed->attendant));
+  return apply(managed, permission, is_asked);
 }
 
 void permit_learn(struct managed *managed, enum dx_answer answer)
@@ -182,14 +214,8 @@ void permit_learn(struct managed *managed, enum dx_answer answer)
   enum dx_permission permission =
       decide(managed, permit_facts(managed, answer));
 
-  if (cancels(permission) && !use_other(managed)) {
-    dx_job_log(DX_LOG_INFO, managed->job, "canceled with its print job");
-    if (permission == DX_MAY_CANCEL)
-      dx_job_end(managed->job, DX_EV_CANCEL);
-    else
-      dx_job_cancel_unsent(managed->job, NULL);
-    dx_job_set_problem(managed->job, DX_OK, "", 0);
-  }
+  if (cancels(permission))
+    (void)apply(managed, permission, true);
   dx_engine_wake(managed->job);
 }
 

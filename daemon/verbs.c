@@ -406,7 +406,7 @@ static enum dx_code verb_retry(struct client *client, const char *key,
     /* Its backend attends, or it was submitted: a decision only for a copy. */
     if (managed->job->is_copy) {
       retry_decide(managed->job);
-      dx_engine_tell(manager->engine, managed->job);
+      attend_tell_problem(managed);
       dx_engine_wake(managed->job);
     }
     dx_engine_hurry(manager->engine, managed->job);
@@ -581,7 +581,7 @@ void verbs_message(struct manager *manager, struct client *client,
   case DX_VERB_STOPPING:
     client->is_stopping = true;
     if (client->managed != NULL)
-      client->managed->may_send = false;
+      managed_withdraw(client->managed);
     break;
   case DX_VERB_ENDED:
     verb_ended(client, key);

@@ -6,6 +6,7 @@
 
 #include <assert.h>
 #include <inttypes.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -407,10 +408,11 @@ static void call_log(void *ctx, const char *line)
 static bool call_ready(void *arg)
 {
   struct call *call = arg;
-  const struct dx_observer *observer = &call->engine->observer;
+  const struct dx_permit *permit = &call->sub->job->drive->permit;
+  struct pollfd fd = {.fd = permit->heard_fd, .events = POLLIN};
 
   if (call->kind != CALLS_GET &&
-      !observer->may_still_send(observer->ctx, call->sub->job))
+      (!permit->stands || (permit->is_heard && poll(&fd, 1, 0) != 0)))
     return false;
   return call->kind == CALLS_NONE ||
          engine_leave_in_slot(&call->slot, call->sub);

@@ -1,5 +1,5 @@
 /*
- * common.c - what all steps share: sections, permission, waits, notes, and
+ * common.c - what all steps share: sections, permission, waits, news, and
  * problems.
  */
 #include "daemon/engine/engine_internal.h"
@@ -60,25 +60,24 @@ const char *engine_key_id(const char *key_id)
 
 bool engine_may_send(struct dx_engine *engine, struct dx_submission *sub)
 {
-  const struct dx_observer *observer = &engine->observer;
-  struct dx_job *job = sub->job;
+  struct dx_drive *drive = sub->job->drive;
+  int64_t now = dx_monotonic_ms();
 
-  engine_rouse(job->drive);
-  switch (observer->may_send(observer->ctx, job)) {
-  case DX_MAY_SEND:
+  engine_rouse(drive);
+  if (now < drive->permit.until_ms) {
+    if (drive->permit.until_ms != NEVER)
+      drive->permit.until_ms = 0;
+    drive->ask_ms = 0;
     return true;
-  case DX_MAY_CANCEL:
-    dx_job_end(job, DX_EV_CANCEL);
-    return false;
-  case DX_MAY_CANCEL_UNSENT:
-    dx_job_cancel_unsent(job, sub);
-    return false;
-  default: /* another one may start over; calls in progress continue */
-    dx_breaker_drop(&engine_section_of(engine, sub)->failing, run_of(sub)->id);
-    job->drive->ask_ms = dx_monotonic_ms() + DX_ASK_AGAIN_MS;
-    run_of(sub)->waiting_since = 0; /* others are not to wait for its turn */
-    return false;
   }
+  drive->asking = sub;
+  engine_news(engine, sub->job)->asks = true;
+  if (drive->ask_ms != 0) { /* it has asked in vain: others need not wait */
+    dx_breaker_drop(&engine_section_of(engine, sub)->failing, run_of(sub)->id);
+    run_of(sub)->waiting_since = 0;
+  }
+  drive->ask_ms = now + DX_ASK_AGAIN_MS;
+  return false;
 }
 
 void engine_apply(struct dx_submission *sub, enum dx_event event)
@@ -142,15 +141,16 @@ int64_t engine_overdue_wait_ms(const struct service_state *svc,
                             svc->service->processing_limit_ms);
 }
 
-/* ---- notes and problems ---- */
+/* ---- news and problems ---- */
 
-void engine_note(struct dx_engine *engine, struct dx_job *job,
-                 enum dx_note_kind kind, int64_t since_ms)
+struct dx_news *engine_news(struct dx_engine *engine, struct dx_job *job)
 {
-  struct dx_note n = {.kind = kind, .since_ms = since_ms, .text = ""};
+  struct dx_drive *drive = job->drive;
 
-  if (dx_job_problem(job)->text == NULL)
-    engine->observer.note(engine->observer.ctx, job, &n);
+  if (!drive->has_news)
+    TAILQ_INSERT_TAIL(&engine->news, drive, told);
+  drive->has_news = true;
+  return &drive->news;
 }
 
 /* The first rejection of a token, which may be because of its age: the next
@@ -195,27 +195,55 @@ static enum dx_note_kind problem_kind(const struct dx_job *job,
   }
 }
 
-void engine_tell_problem(struct dx_engine *engine, struct dx_job *job)
+struct dx_note dx_engine_problem(const struct dx_job *job)
 {
-  struct dx_drive *drive = job->drive;
   const struct dx_problem *problem = dx_job_problem(job);
-  struct dx_note n = {.kind = problem_kind(job, problem),
-                      .code = problem->code,
-                      .text = dx_line(problem->text)};
+  struct dx_note note = {.kind = problem_kind(job, problem),
+                         .code = problem->code,
+                         .text = dx_line(problem->text)};
 
   if (problem->since_at != 0)
-    n.since_ms = dx_monotonic_ms() - (dx_wall_ms() - problem->since_at);
-  if (drive->has_told && drive->told != n.kind) { /* its state reason ends */
-    const struct dx_note over = {
-        .kind = drive->told == DX_NOTE_LOCAL ? DX_NOTE_LOCAL_OVER : DX_NOTE_UP,
-        .text = ""};
+    note.since_ms = dx_monotonic_ms() - (dx_wall_ms() - problem->since_at);
+  return note;
+}
 
-    engine->observer.note(engine->observer.ctx, job, &over);
+bool dx_engine_progress(const struct dx_job *job, struct dx_note *ret_note)
+{
+  int64_t done = 0, total = 0, since_ms = NEVER;
+  bool uploads = false;
+  size_t i, k;
+
+  for (i = 0; i < job->document_count; i++)
+    if (job->documents[i].entry.kind == DX_KIND_DOCUMENT)
+      total += job->documents[i].entry.length;
+  for (i = 0; i < job->submission_count; i++) {
+    const struct dx_submission *sub = &job->submissions[i];
+    const struct run *run = run_of(sub);
+
+    for (k = 0; k < sub->file_count; k++)
+      if (sub->files[k].put == DX_PUT_DONE)
+        done += job->documents[sub->files[k].document].entry.length;
+    if (run->call != NULL && run->call->kind == CALLS_NONE) {
+      uploads = true;
+      done += run->call->sent_bytes;
+    }
+    if (run->poll.phase_ms != 0 && run->poll.phase_ms < since_ms &&
+        !dx_state_is_final(sub->state))
+      since_ms = run->poll.phase_ms;
   }
-  drive->told = n.kind;
-  drive->has_told = n.kind != DX_NOTE_UP;
-  if (drive->has_told)
-    engine->observer.note(engine->observer.ctx, job, &n);
+  *ret_note = uploads ? (struct dx_note){.kind = DX_NOTE_UPLOADING,
+                                         .done = done,
+                                         .total = total,
+                                         .text = ""}
+                      : (struct dx_note){.kind = DX_NOTE_WAITING,
+                                         .since_ms = since_ms,
+                                         .text = ""};
+  return uploads || (since_ms != NEVER && dx_job_problem(job)->text == NULL);
+}
+
+void engine_tell_problem(struct dx_engine *engine, struct dx_job *job)
+{
+  engine_news(engine, job)->problem = true;
 }
 
 static int64_t wall_of(int64_t due_ms)

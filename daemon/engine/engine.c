@@ -4,7 +4,6 @@
  */
 #include "daemon/engine/engine_internal.h"
 
-#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,6 +25,7 @@ static void engine_abort_calls(struct dx_job *job, bool all)
 /* The caller writes its journal, if necessary. */
 static void engine_release_job(struct dx_engine *engine, struct dx_job *job)
 {
+  struct dx_drive *drive = job->drive;
   size_t i;
 
   engine_abort_calls(job, true);
@@ -33,11 +33,13 @@ static void engine_release_job(struct dx_engine *engine, struct dx_job *job)
     engine_drop_start_over(engine, &job->submissions[i]);
     engine_forget_source(engine, &job->submissions[i]);
   }
-  engine_rouse(job->drive);
-  TAILQ_REMOVE(&engine->roused, job->drive, turn);
-  TAILQ_REMOVE(&engine->drives, job->drive, link);
-  free(job->drive->runs);
-  *job->drive = (struct dx_drive){.engine = NULL};
+  engine_rouse(drive);
+  TAILQ_REMOVE(&engine->roused, drive, turn);
+  TAILQ_REMOVE(&engine->drives, drive, link);
+  if (drive->has_news)
+    TAILQ_REMOVE(&engine->news, drive, told);
+  free(drive->runs);
+  *drive = (struct dx_drive){.job = job};
 }
 
 static bool engine_has(const struct dx_job *job)
@@ -68,7 +70,7 @@ static struct host *engine_find_host(struct dx_engine *engine,
 
 struct dx_engine *dx_engine_new(const struct dx_config *config,
                                 struct dx_spool *spool, struct dx_http *http,
-                                const struct dx_observer *observer, int stop_fd)
+                                int stop_fd)
 {
   struct dx_engine *engine =
       calloc(1, sizeof(*engine) +
@@ -80,11 +82,11 @@ struct dx_engine *dx_engine_new(const struct dx_config *config,
   engine->hosts = calloc(config->service_count + 1, sizeof(*engine->hosts));
   TAILQ_INIT(&engine->drives);
   TAILQ_INIT(&engine->roused);
+  TAILQ_INIT(&engine->news);
   RB_INIT(&engine->resting);
   engine->config = config;
   engine->spool = spool;
   engine->http = http;
-  engine->observer = *observer;
   engine->stop_fd = stop_fd;
   engine->hook.fd = -1;
   engine->hook.said_fd = -1;
@@ -226,20 +228,15 @@ void dx_engine_hurry(struct dx_engine *engine, struct dx_job *job)
   }
 }
 
-void dx_engine_tell(struct dx_engine *engine, struct dx_job *job)
-{
-  if (!engine_has(job))
-    return;
-  job->drive->has_told = false;
-  engine_tell_problem(engine, job);
-}
-
 void dx_engine_wake(struct dx_job *job)
 {
   if (!engine_has(job))
     return;
   job->drive->ask_ms = 0;
   engine_rouse(job->drive);
+  /* The next turn begins with it: a permission does not last. */
+  TAILQ_REMOVE(&job->drive->engine->roused, job->drive, turn);
+  TAILQ_INSERT_HEAD(&job->drive->engine->roused, job->drive, turn);
 }
 
 bool dx_engine_save(struct dx_engine *engine, struct dx_job *job)
@@ -265,12 +262,13 @@ enum dx_code dx_engine_remove(struct dx_engine *engine, struct dx_job *job)
   return DX_OK;
 }
 
-/* Reports jobs that have ended or were halted, and releases them, unless their
+/* Jobs that have ended or were halted are news, and released, unless their
  * OnResult is pending; true if there were any. */
 static bool engine_reap(struct dx_engine *engine)
 {
   struct dx_drive *drive = TAILQ_FIRST(&engine->roused);
   bool any = false, is_over;
+  struct dx_news news;
   size_t i;
 
   while (drive != NULL) {
@@ -286,15 +284,17 @@ static bool engine_reap(struct dx_engine *engine)
     if (is_over && !job->ended) {
       job->ended = true;
       engine_rouse(job->drive); /* OnResult is due */
-      engine->observer.ended(engine->observer.ctx, job);
+      engine_news(engine, job)->ended = true;
       any = true;
     }
     if (!is_over || (!job->is_halted && dx_job_awaits_hook(job)))
       continue;
     if (dx_job_must_be_saved(job) || job->behind)
       (void)engine_save_job(engine, job, true);
+    news = *engine_news(engine, job);
     engine_release_job(engine, job);
-    engine->observer.released(engine->observer.ctx, job);
+    *engine_news(engine, job) = news;
+    job->drive->news.released = true;
     any = true;
   }
   return any;
@@ -379,17 +379,12 @@ static int64_t engine_run_all(struct dx_engine *engine)
   return next;
 }
 
-enum dx_code dx_engine_run(struct dx_engine *engine, int64_t timeout_ms,
-                           const int *wake, size_t wake_count,
-                           struct dx_err *err)
+int64_t dx_engine_turn(struct dx_engine *engine)
 {
   struct dx_drive *drive, *after;
-  int64_t now, next, wait;
-  int fds[DX_HTTP_WAKE_MAX];
+  int64_t next, now;
   bool any;
-  size_t i;
 
-  assert(wake_count + 2 <= DX_HTTP_WAKE_MAX);
   any = engine_reap(engine); /* jobs ended by the last responses */
   next = engine_run_all(engine);
   any = engine_reap(engine) || any;
@@ -399,16 +394,28 @@ enum dx_code dx_engine_run(struct dx_engine *engine, int64_t timeout_ms,
     engine_abort_calls(drive->job, false); /* canceled in this turn */
     engine_rest(drive, now);
   }
-  wait = next == NEVER ? timeout_ms : next - dx_monotonic_ms();
-  if (any || wait < 0)
-    wait = 0; /* the caller has something to do */
-  if (wait > timeout_ms)
-    wait = timeout_ms;
-  for (i = 0; i < wake_count; i++)
-    fds[i] = wake[i];
+  return any ? now : next;
+}
+
+struct dx_job *dx_engine_news(struct dx_engine *engine,
+                              struct dx_news *ret_news)
+{
+  struct dx_drive *drive = TAILQ_FIRST(&engine->news);
+
+  if (drive == NULL)
+    return NULL;
+  TAILQ_REMOVE(&engine->news, drive, told);
+  *ret_news = drive->news;
+  drive->news = (struct dx_news){.saved = false};
+  drive->has_news = false;
+  return drive->job;
+}
+
+size_t dx_engine_fds(const struct dx_engine *engine, int *fds, size_t count)
+{
   if (engine->hook.fd >= 0)
-    fds[wake_count++] = engine->hook.fd;
+    fds[count++] = engine->hook.fd;
   if (engine->hook.said_fd >= 0)
-    fds[wake_count++] = engine->hook.said_fd;
-  return dx_http_run(engine->http, wait, fds, wake_count, err);
+    fds[count++] = engine->hook.said_fd;
+  return count;
 }

@@ -3,15 +3,15 @@
  * (doc/architecture.md, "Life of a document"; doc/policy.md).
  *
  * Before each step that cannot be undone, the journal is written, and the
- * observer must give its permission. Jobs that wait for an administrator, or
- * take longer than ProcessingLimit, are reported and retried; the engine does
- * not end them.
+ * caller must have permitted it (struct dx_permit). Jobs that wait for an
+ * administrator, or take longer than ProcessingLimit, are reported and retried;
+ * the engine does not end them.
  *
- * Calling sequence: new, add jobs (with a journal), dx_engine_run() repeatedly;
- * `ended` is called for a job when all its submissions are final, or after an
- * internal error, unless job->ended is set, and `released` when OnResult has
- * been run. dx_engine_free() aborts all calls at once, and ends a program of
- * OnResult within a second; the progress is in the journals.
+ * Calling sequence: new, add jobs (with a journal); then, in each turn of the
+ * event loop, dx_engine_turn(), dx_engine_news() until it returns NULL, and
+ * dx_http_run(). The engine calls nothing of its caller: what has happened to a
+ * job is its news. dx_engine_free() aborts all calls at once, and ends a
+ * program of OnResult within a second; the progress is in the journals.
  *
  * `docextract hello` performs the steps of a job in the same process, from the
  * spool to the service, as the same user and with the same network and
@@ -19,11 +19,10 @@
  * rights of its caller. A test changes no job, and makes one call, which counts
  * toward the rate limit, and whose response can begin or end a pause.
  *
- * Ownership: jobs and drives belong to the caller, and must exist until
- * `released`, dx_engine_remove(), or dx_engine_free(); config, spool, and http
- * are borrowed.
- * Blocking: dx_engine_run() waits at most timeout_ms for events, and also for
- * the disk and a TokenCommand.
+ * Ownership: jobs and drives belong to the caller, and must exist until the
+ * news `released`, dx_engine_remove(), or dx_engine_free(); config, spool, and
+ * http are borrowed.
+ * Blocking: dx_engine_turn() waits for the disk and a TokenCommand.
  */
 #ifndef DX_ENGINE_H
 #define DX_ENGINE_H
@@ -48,9 +47,43 @@ enum dx_rest {
   DX_REST_IN_LINE /* only when it is the first */
 };
 
+/* Whether a create or an upload of a job may be sent. The caller writes it, and
+ * calls dx_engine_wake() if that permits anything. The engine reads it twice:
+ * when it begins a request, and when the connection is up and the request would
+ * leave. */
+struct dx_permit {
+  int64_t until_ms; /* a request may begin before then: monotonic; 0: none may.
+                       Unless it is INT64_MAX, it is for one request. */
+  int heard_fd;     /* if is_heard */
+  bool is_heard;    /* nothing leaves while there is unread data from heard_fd,
+                       which may withdraw it */
+  bool stands;      /* what has begun may leave: nothing has been learned that
+                       forbids it */
+};
+
+/* What has happened to a job since it was taken last. */
+struct dx_news {
+  bool saved;    /* its journal was written */
+  bool problem;  /* dx_engine_problem() may have changed */
+  bool progress; /* dx_engine_progress() has changed */
+  /* A request cannot begin without a permission: drive->asking. It asks again
+   * after DX_ASK_AGAIN_MS or dx_engine_wake(). */
+  bool asks;
+  /* All submissions are final, or the job was halted; dx_job_outcome() returns
+   * its outcome. The engine keeps the job while OnResult is pending. */
+  bool ended;
+  bool released; /* the last news of a job: the engine has released it */
+};
+
 /* What the engine knows about a job: a part of the structure of the caller, who
- * does not use its members. Zeros before it is added. */
+ * uses only `permit` and, with the news `asks`, `asking`. Zeros before it is
+ * added. */
 struct dx_drive {
+  struct dx_permit permit;
+  struct dx_submission *asking; /* the last one that needed a permission */
+  TAILQ_ENTRY(dx_drive) told;   /* in engine->news, if has_news */
+  struct dx_news news;
+  bool has_news;
   TAILQ_ENTRY(dx_drive) link;
   TAILQ_ENTRY(dx_drive) turn; /* in engine->roused */
   RB_ENTRY(dx_drive) node;    /* in engine->resting, or in a line */
@@ -64,44 +97,18 @@ struct dx_drive {
                       it, or something has changed since then */
   int64_t due_ms;  /* after a local failure: next try; monotonic */
   int64_t late_ms; /* if the job is behind: when to publish; monotonic */
-  int64_t written_ms;     /* when the journal was written last; monotonic */
-  int64_t ask_ms;         /* no permission: nothing is sent before then */
-  enum dx_note_kind told; /* the last problem, if has_told */
-  bool has_told;
-  struct run *runs; /* one for each submission */
-};
-
-/* These functions must not add or remove jobs, but `released` may free the job.
- */
-struct dx_observer {
-  void (*note)(void *ctx, struct dx_job *job, const struct dx_note *note);
-  /* All submissions are final, or the job was halted; dx_job_outcome() returns
-   * its outcome. The engine keeps the job while OnResult is pending. */
-  void (*ended)(void *ctx, struct dx_job *job);
-  /* The last call for a job: the engine has released it. */
-  void (*released)(void *ctx, struct dx_job *job);
-  /* Called before each step that cannot be undone: creating a source, and the
-   * first byte of each upload. After WAIT or ASK, it is called again after
-   * DX_ASK_AGAIN_MS or dx_engine_wake(). After CANCEL, the engine cancels the
-   * job; after CANCEL_UNSENT, what was not sent. */
-  enum dx_permission (*may_send)(void *ctx, struct dx_job *job);
-  /* Called after SEND, when the connection is up and the request leaves. False
-   * if anything has changed since: it is not sent, and `may_send` is called
-   * again. */
-  bool (*may_still_send)(void *ctx, struct dx_job *job);
-  /* Called after the journal was written. */
-  void (*saved)(void *ctx, struct dx_job *job);
-  void *ctx;
+  int64_t written_ms; /* when the journal was written last; monotonic */
+  int64_t ask_ms;     /* no permission: nothing is sent before then */
+  struct run *runs;   /* one for each submission */
 };
 
 /* stop_fd: becomes readable when the process is to stop, which ends the wait
  * for a TokenCommand; -1: none. NULL when out of memory. */
 struct dx_engine *dx_engine_new(const struct dx_config *config,
                                 struct dx_spool *spool, struct dx_http *http,
-                                const struct dx_observer *observer,
                                 int stop_fd);
 /* Aborts all calls without waiting for the network, and releases all jobs
- * without calling the observer. */
+ * without news. */
 void dx_engine_free(struct dx_engine **engine);
 
 /* drive: borrowed like the job, and what job->drive is from now on. If the
@@ -114,20 +121,23 @@ enum dx_code dx_engine_add(struct dx_engine *engine, struct dx_drive *drive,
  * rate limit permits: the administrator asks for it. */
 void dx_engine_hurry(struct dx_engine *engine, struct dx_job *job);
 
-/* Notifies the observer again of what is wrong with the job, if anything. */
-void dx_engine_tell(struct dx_engine *engine, struct dx_job *job);
-
-/* Discards the last result of `may_send` for the job: the next turn calls it
- * again if needed. */
+/* The permission of the job has changed, or may be given now: the next turn
+ * begins what is permitted, or asks again. */
 void dx_engine_wake(struct dx_job *job);
+
+/* What is wrong with a job, for its user: DX_NOTE_UP if nothing is. The text
+ * belongs to the job. */
+struct dx_note dx_engine_problem(const struct dx_job *job);
+/* How far it is; false if there is nothing to tell. */
+bool dx_engine_progress(const struct dx_job *job, struct dx_note *ret_note);
 
 /* Writes the journal of a job now, after the manifests of its failures. False
  * after a failure, which is reported; the engine tries again. */
 bool dx_engine_save(struct dx_engine *engine, struct dx_job *job);
 
-/* Writes the journal of a job and releases the job, without calling `released`.
- * E_BUSY if a call of the job is in progress; E_IO if the journal cannot be
- * written, which is reported. */
+/* Writes the journal of a job and releases the job, without news. E_BUSY if a
+ * call of the job is in progress; E_IO if the journal cannot be written, which
+ * is reported. */
 enum dx_code dx_engine_remove(struct dx_engine *engine,
                               struct dx_job *job) DX_MUST_USE;
 
@@ -147,11 +157,17 @@ enum dx_code dx_engine_hello(struct dx_engine *engine, const char *service,
  */
 void dx_engine_cancel_hello(struct dx_engine *engine, const void *ctx);
 
-/* One turn of the event loop: performs all due steps, then waits at most
- * timeout_ms for the next event, or until a descriptor in `wake` is readable.
- */
-enum dx_code dx_engine_run(struct dx_engine *engine, int64_t timeout_ms,
-                           const int *wake, size_t wake_count,
-                           struct dx_err *err) DX_MUST_USE;
+/* Performs all due steps. Returns when to call it again, at the latest:
+ * monotonic. Before that, call it whenever dx_http_run() returns. */
+int64_t dx_engine_turn(struct dx_engine *engine);
+
+/* Takes the news of a job; NULL when there are no more. Call it after each
+ * turn, until then, before anything else is done with a job. */
+struct dx_job *dx_engine_news(struct dx_engine *engine,
+                              struct dx_news *ret_news);
+
+/* Adds the descriptors that dx_http_run() is to watch, too, and returns the
+ * number of all. */
+size_t dx_engine_fds(const struct dx_engine *engine, int *fds, size_t count);
 
 #endif

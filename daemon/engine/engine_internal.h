@@ -126,6 +126,7 @@ struct call {
   struct slot slot;                        /* a PUT has none */
   size_t item;         /* PUT, get extract: index of the file or case */
   int fd;              /* PUT: of the file; -1: none */
+  int64_t sent_bytes;  /* PUT: of the file */
   struct dx_temp sink; /* get extract only, like the rest */
   struct dx_sha256 *sha;
   int64_t bytes; /* of the result, received */
@@ -239,8 +240,8 @@ struct dx_engine {
   const struct dx_config *config;
   struct dx_spool *spool;
   struct dx_http *http;
-  struct dx_observer observer;
   TAILQ_HEAD(drives, dx_drive) drives; /* of all jobs */
+  TAILQ_HEAD(news, dx_drive) news;     /* of jobs to which anything happened */
   TAILQ_HEAD(roused, dx_drive)
   roused;                           /* that do not rest; a turn starts with the
                                        first, and moves it to the end */
@@ -459,7 +460,7 @@ struct service_state *engine_service_of(struct dx_engine *engine,
                                         struct dx_err *err);
 /* "none" for NULL. */
 const char *engine_key_id(const char *key_id);
-/* Asks the observer for permission for the next step. */
+/* Whether a request may begin now; if not, asks for the permission. */
 bool engine_may_send(struct dx_engine *engine, struct dx_submission *sub);
 /* Applies an event. If the state table does not permit it, the job is
  * halted. */
@@ -476,18 +477,16 @@ enum calls engine_next_calls(const struct dx_submission *sub);
 int64_t engine_overdue_wait_ms(const struct service_state *svc,
                                const struct dx_submission *sub);
 
-/* Notifies the observer of progress, unless the job has a problem. since_ms:
- * monotonic. */
-void engine_note(struct dx_engine *engine, struct dx_job *job,
-                 enum dx_note_kind kind, int64_t since_ms);
-/* Records the problem of a submission, with advice, and notifies the observer
- * of that of the job. due_ms: the time of the next try, monotonic; 0: none. */
+/* The news of a job, to be written. */
+struct dx_news *engine_news(struct dx_engine *engine, struct dx_job *job);
+/* Records the problem of a submission, with advice. due_ms: the time of the
+ * next try, monotonic; 0: none. */
 void engine_report_problem(struct dx_engine *engine, struct dx_submission *sub,
                            bool is_of_storage, int64_t due_ms,
                            const struct dx_err *err);
 /* Its problem is over; if it is overdue, that remains. */
 void engine_clear_problem(struct dx_engine *engine, struct dx_submission *sub);
-/* Notifies the observer of the problem of the job, or that it is over. */
+/* The problem of the job, or of a submission, has changed: that is news. */
 void engine_tell_problem(struct dx_engine *engine, struct dx_job *job);
 /* After a failure on this computer, the whole job waits for a minute. */
 void engine_local_failure(struct dx_engine *engine, struct dx_job *job,

@@ -82,7 +82,7 @@ void engine_begin_phase(struct dx_engine *engine, struct dx_submission *sub)
     source->wait_ms = poll_schedule(svc, sub, 0, 0);
     source->due_ms = engine_longer(source->due_ms, now + source->wait_ms);
   }
-  engine_note(engine, sub->job, DX_NOTE_WAITING, now);
+  engine_news(engine, sub->job)->progress = true;
 }
 
 int64_t engine_limit_ms(struct dx_engine *engine, struct dx_submission *sub)
@@ -189,7 +189,7 @@ static void poll_later(struct call *call)
                           polled->wait_ms);
   polled->due_ms =
       now + engine_longer(polled->wait_ms, call->response->retry_after_ms);
-  engine_note(call->engine, sub->job, DX_NOTE_WAITING, run->poll.phase_ms);
+  engine_news(call->engine, sub->job)->progress = true;
 }
 
 /*

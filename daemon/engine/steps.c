@@ -28,7 +28,7 @@ bool engine_save_job(struct dx_engine *engine, struct dx_job *job, bool durably)
     code = durably ? dx_job_save(job, &err) : dx_job_publish(job, &err);
   job->drive->written_ms = dx_monotonic_ms();
   if (code == DX_OK) {
-    engine->observer.saved(engine->observer.ctx, job);
+    engine_news(engine, job)->saved = true;
     return true;
   }
   job->dirty = true; /* no step follows before this is written */

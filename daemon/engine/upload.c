@@ -51,23 +51,9 @@ static struct dx_file *upload_next_file(struct dx_submission *sub)
 static void upload_progress(void *arg, int64_t sent)
 {
   struct call *call = arg;
-  struct dx_job *job = call->sub->job;
-  struct dx_note n = {.kind = DX_NOTE_UPLOADING, .text = ""};
-  size_t i;
 
-  for (i = 0; i < job->document_count; i++)
-    if (job->documents[i].entry.kind == DX_KIND_DOCUMENT)
-      n.total += job->documents[i].entry.length;
-  for (i = 0; i < job->submission_count; i++) {
-    const struct dx_submission *sub = &job->submissions[i];
-    size_t k;
-
-    for (k = 0; k < sub->file_count; k++)
-      if (sub->files[k].put == DX_PUT_DONE)
-        n.done += job->documents[sub->files[k].document].entry.length;
-  }
-  n.done += sent;
-  call->engine->observer.note(call->engine->observer.ctx, job, &n);
+  call->sent_bytes = sent;
+  engine_news(call->engine, call->sub->job)->progress = true;
 }
 
 void engine_put_landed(struct dx_engine *engine, struct dx_submission *sub)

@@ -126,9 +126,7 @@ static void run_until(int64_t ms)
     int64_t most_ms = ms - fixture.now_ms;
     double began = cpu_ms(), took;
 
-    if (dx_engine_run(fixture.engine, most_ms < MINUTE ? most_ms : MINUTE, NULL,
-                      0, &err) != DX_OK)
-      die(err.text);
+    fixture_run(most_ms < MINUTE ? most_ms : MINUTE);
     took = cpu_ms() - began;
     engine_cpu_ms += took;
     longest_turn_ms = took > longest_turn_ms ? took : longest_turn_ms;

@@ -299,47 +299,10 @@ static struct dx_job *new_job(size_t number)
   return job;
 }
 
-static void on_note(void *ctx, struct dx_job *job, const struct dx_note *note)
-{
-  (void)ctx;
-  (void)job;
-  (void)note;
-}
-
-static void on_ended(void *ctx, struct dx_job *job)
-{
-  struct dx_err err;
-
-  (void)ctx;
-  if (dx_job_outcome(job, &err) != DX_OK)
-    die(err.text);
-}
-
-static void on_saved(void *ctx, struct dx_job *job)
-{
-  (void)ctx;
-  (void)job;
-}
-
-static enum dx_permission on_step(void *ctx, struct dx_job *job)
-{
-  (void)ctx;
-  (void)job;
-  return DX_MAY_SEND;
-}
-
-static bool on_leaving(void *ctx, struct dx_job *job)
-{
-  (void)ctx;
-  (void)job;
-  return true;
-}
-
-static void on_released(void *ctx, struct dx_job *job)
+static void release(struct dx_job *job)
 {
   struct dx_drive *drive = job->drive;
 
-  (void)ctx;
   dx_job_free(&job);
   free(drive);
   ended++;
@@ -347,17 +310,34 @@ static void on_released(void *ctx, struct dx_job *job)
 
 static struct dx_engine *new_engine(const struct dx_config *config)
 {
-  const struct dx_observer observer = {.note = on_note,
-                                       .ended = on_ended,
-                                       .released = on_released,
-                                       .saved = on_saved,
-                                       .may_send = on_step,
-                                       .may_still_send = on_leaving};
-  struct dx_engine *engine = dx_engine_new(config, &spool, NULL, &observer, -1);
+  struct dx_engine *engine = dx_engine_new(config, &spool, NULL, -1);
 
   if (engine == NULL)
     die("out of memory");
   return engine;
+}
+
+/* Nobody cancels a print job here. */
+static int64_t turn(struct dx_engine *engine)
+{
+  int64_t next_ms = dx_engine_turn(engine);
+  struct dx_news news;
+  struct dx_job *job;
+  struct dx_err err;
+
+  while ((job = dx_engine_news(engine, &news)) != NULL) {
+    if (news.asks) {
+      job->drive->permit =
+          (struct dx_permit){.until_ms = INT64_MAX, .stands = true};
+      dx_engine_wake(job);
+      next_ms = 0;
+    }
+    if (news.ended && dx_job_outcome(job, &err) != DX_OK)
+      die(err.text);
+    if (news.released)
+      release(job);
+  }
+  return next_ms;
 }
 
 static void add_job(struct dx_engine *engine, size_t number)
@@ -376,9 +356,13 @@ static void drive(struct dx_engine *engine, size_t until)
 {
   struct dx_err err;
 
-  while (ended < until)
-    if (dx_engine_run(engine, 60000, NULL, 0, &err) != DX_OK)
+  while (ended < until) {
+    int64_t wait_ms = turn(engine) - dx_monotonic_ms();
+
+    wait_ms = wait_ms < 0 ? 0 : wait_ms < 60000 ? wait_ms : 60000;
+    if (dx_http_run(NULL, wait_ms, NULL, 0, &err) != DX_OK)
       die(err.text);
+  }
 }
 
 /* ---- lines ---- */

@@ -682,48 +682,88 @@ struct dx_job *fixture_named(const char *name)
 }
 
 static struct dx_drive drives[FIXTURE_JOBS_MAX];
+static bool told[FIXTURE_JOBS_MAX]; /* of a problem */
 
-static void on_note(void *ctx, struct dx_job *job, const struct dx_note *note)
+/* A problem that is over is told once. */
+static void tell_problem(const struct dx_job *job)
 {
-  (void)ctx;
-  (void)job;
-  fixture.notes[note->kind]++;
-  if (note->kind == DX_NOTE_ADMIN || note->kind == DX_NOTE_OVERDUE)
-    fixture.admin = note->code;
-  if (note->text[0] != '\0')
+  const struct dx_note note = dx_engine_problem(job);
+  bool *is_told = &told[job->drive - drives];
+
+  if (note.kind != DX_NOTE_UP || *is_told)
+    fixture.notes[note.kind]++;
+  *is_told = note.kind != DX_NOTE_UP;
+  if (note.kind == DX_NOTE_ADMIN || note.kind == DX_NOTE_OVERDUE)
+    fixture.admin = note.code;
+  if (note.text[0] != '\0')
     (void)snprintf(fixture.note_text, sizeof(fixture.note_text), "%s",
-                   note->text);
+                   note.text);
 }
 
-static void on_end(void *ctx, struct dx_job *job)
+/* As docextractd does; by default, with an answer of cupsd that permits it. */
+static void answer(struct dx_job *job)
 {
-  (void)ctx;
-  (void)job;
-  fixture.ended++;
-}
+  enum dx_permission permission = DX_MAY_SEND;
 
-static void on_saved(void *ctx, struct dx_job *job)
-{
-  (void)ctx;
-  (void)job;
-  fixture.saves++;
-}
-
-static void on_released(void *ctx, struct dx_job *job)
-{
-  (void)ctx;
-  (void)job;
-}
-
-static enum dx_permission on_step(void *ctx, struct dx_job *job)
-{
   fixture.asked++;
-  return fixture.may_send != NULL ? fixture.may_send(ctx, job) : DX_MAY_SEND;
+  if (fixture.may_send != NULL)
+    permission = fixture.may_send(job);
+  switch (permission) {
+  case DX_MAY_SEND:
+    job->drive->permit =
+        (struct dx_permit){.until_ms = fixture.now_ms + DX_ASK_AGAIN_MS,
+                           .heard_fd = fixture.heard_fd,
+                           .is_heard = fixture.heard_fd != 0,
+                           .stands = true};
+    break;
+  case DX_MAY_CANCEL:
+    dx_job_end(job, DX_EV_CANCEL);
+    break;
+  case DX_MAY_CANCEL_UNSENT:
+    dx_job_cancel_unsent(job, job->drive->asking);
+    break;
+  default:
+    return;
+  }
+  dx_engine_wake(job);
 }
 
-static bool on_leaving(void *ctx, struct dx_job *job)
+/* True if permission was asked for. */
+static bool take_news(void)
 {
-  return fixture.may_still_send == NULL || fixture.may_still_send(ctx, job);
+  struct dx_news news;
+  struct dx_job *job;
+  bool any_asks = false;
+
+  while ((job = dx_engine_news(fixture.engine, &news)) != NULL) {
+    fixture.saves += news.saved;
+    fixture.ended += news.ended;
+    if (news.problem)
+      tell_problem(job);
+    if (news.asks)
+      answer(job);
+    any_asks = any_asks || news.asks;
+  }
+  return any_asks;
+}
+
+int64_t fixture_turn(void)
+{
+  int64_t next_ms;
+
+  do {
+    next_ms = dx_engine_turn(fixture.engine);
+  } while (take_news());
+  return next_ms;
+}
+
+void fixture_run(int64_t most_ms)
+{
+  int64_t next_ms = fixture_turn(), wait_ms = most_ms;
+
+  if (next_ms < fixture.now_ms + most_ms)
+    wait_ms = next_ms > fixture.now_ms ? next_ms - fixture.now_ms : 0;
+  assert_int_equal(dx_http_run(NULL, wait_ms, NULL, 0, &err), DX_OK);
 }
 
 void fixture_add(struct dx_job *job)
@@ -737,12 +777,6 @@ void fixture_add(struct dx_job *job)
 
 void fixture_begin(void)
 {
-  const struct dx_observer observer = {.note = on_note,
-                                       .ended = on_end,
-                                       .released = on_released,
-                                       .saved = on_saved,
-                                       .may_send = on_step,
-                                       .may_still_send = on_leaving};
   int i;
 
   dx_engine_free(&fixture.engine);
@@ -751,10 +785,11 @@ void fixture_begin(void)
   config.spool_dir = fixture.dir;
   config.service_count = fixture.service_count;
   fixture.ended = 0;
-  fixture.engine = dx_engine_new(&config, &fixture.spool, NULL, &observer, -1);
+  fixture.engine = dx_engine_new(&config, &fixture.spool, NULL, -1);
   assert_non_null(fixture.engine);
   for (i = 0; i < fixture.job_count; i++)
     fixture_add(fixture.jobs[i]);
+  (void)take_news(); /* what was wrong before */
 }
 
 void fixture_restart(void)
@@ -787,9 +822,7 @@ static void drive(int64_t until_ms, bool attends)
     int64_t most = until_ms - fixture.now_ms;
 
     assert_true(turns < 1000000);
-    assert_int_equal(dx_engine_run(fixture.engine, most < 60000 ? most : 60000,
-                                   NULL, 0, &err),
-                     DX_OK);
+    fixture_run(most < 60000 ? most : 60000);
   }
 }
 

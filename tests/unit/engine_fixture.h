@@ -87,8 +87,8 @@ struct fixture {
   int64_t clock_off_ms;               /* of the service's Date */
   int failing_syncs; /* that many fsyncs of a directory fail next */
   bool (*odd)(const struct fixture_call *call, struct fixture_response *ret);
-  enum dx_permission (*may_send)(void *ctx, struct dx_job *job); /* NULL: yes */
-  bool (*may_still_send)(void *ctx, struct dx_job *job);         /* the same */
+  enum dx_permission (*may_send)(struct dx_job *job); /* NULL: yes */
+  int heard_fd;          /* from which that is withdrawn; 0: none */
   void (*on_sync)(void); /* called at every fsync */
 
   /* What happened. */
@@ -135,6 +135,11 @@ void fixture_begin(void);
 /* Releases all jobs and takes them from the spool again. */
 void fixture_restart(void);
 
+/* A turn of docextractd: of the engine, and of what the fixture answers. When
+ * the next one is due. */
+int64_t fixture_turn(void);
+/* The same, and what the network does until then, or for at most that time. */
+void fixture_run(int64_t most_ms);
 /* Runs until every job has ended or until that time. */
 void fixture_drive(int64_t until_ms);
 /* Runs until all jobs have ended, at most four weeks; the outcome of the first

@@ -257,7 +257,7 @@ static bool count_unsaved(const struct fixture_call *call,
   return false;
 }
 
-#define SLOW_JOBS 4
+#define SLOW_JOBS 8
 
 /* The first job's, while the journals of the others are to be written. */
 static void slow_disk_delays_no_call(void **state)
@@ -626,9 +626,8 @@ static void job_may_have_sources_of_two_sections(void **state)
 static enum dx_permission answer; /* from the question `answer_from` on */
 static int answer_from, answer_to;
 
-static enum dx_permission answers(void *ctx, struct dx_job *job)
+static enum dx_permission answers(struct dx_job *job)
 {
-  (void)ctx;
   assert_ptr_equal(job, fixture.jobs[0]);
   return fixture.asked >= answer_from && fixture.asked <= answer_to
              ? answer
@@ -751,10 +750,8 @@ static void calls_in_progress_are_aborted_with_their_job(void **state)
   assert_int_equal(fixture.count[POST], 1);
 }
 
-static enum dx_permission cancels_with_a_full_disk(void *ctx,
-                                                   struct dx_job *job)
+static enum dx_permission cancels_with_a_full_disk(struct dx_job *job)
 {
-  (void)ctx;
   (void)job;
   if (fixture.asked < 3) /* one source, one upload */
     return DX_MAY_SEND;
@@ -785,9 +782,8 @@ static void upload_is_aborted_with_its_job(void **state)
 
 static int64_t allowed_ms;
 
-static enum dx_permission allows(void *ctx, struct dx_job *job)
+static enum dx_permission allows(struct dx_job *job)
 {
-  (void)ctx;
   (void)job;
   allowed_ms = fixture.now_ms;
   return DX_MAY_SEND;
@@ -812,28 +808,76 @@ static void permission_is_used_immediately(void **state)
   assert_int_equal(fixture_drive_to_end(), DX_OK);
 }
 
-static int leaving;
-
-static bool may_leave_at_the_second_try(void *ctx, struct dx_job *job)
+/* While the first create, and the first upload, connect. */
+static bool permission_ends(const struct fixture_call *call,
+                            struct fixture_response *ret)
 {
-  (void)ctx;
-  (void)job;
-  return ++leaving % 2 == 0;
+  (void)ret;
+  if ((call->kind == POST || call->kind == PUT) && call->nth == 1)
+    fixture.jobs[0]->drive->permit.stands = false;
+  return false;
 }
 
 static void request_that_may_not_leave_asks_again(void **state)
 {
   (void)state;
   (void)fixture_job(1, false);
-  leaving = 0;
-  fixture.may_still_send = may_leave_at_the_second_try;
-  answer_with(DX_MAY_SEND, 1);
+  fixture.odd = permission_ends;
   assert_int_equal(fixture_drive_to_end(), DX_OK);
-  assert_int_equal(leaving, 4); /* a create, an upload */
   assert_int_equal(fixture.asked, 4);
+  assert_false(fixture_nth(POST, 1)->was_sent);
   assert_false(fixture_nth(PUT, 1)->was_sent);
   assert_true(fixture_nth(PUT, 2)->was_sent);
   assert_int_equal(fixture.count[PUT], 2);
+}
+
+/* What the backend has sent may be that its print job is canceled. */
+static void nothing_leaves_before_the_backend_is_heard(void **state)
+{
+  int ends[2];
+  char byte;
+
+  (void)state;
+  (void)fixture_job(1, false);
+  assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+  assert_int_equal(write(ends[1], "s", 1), 1);
+  fixture.heard_fd = ends[0];
+  fixture_drive(fixture.now_ms + 10 * S);
+  assert_true(fixture.count[POST] > 0);
+  assert_false(fixture_nth(POST, fixture.count[POST])->was_sent);
+  assert_int_equal(read(ends[0], &byte, 1), 1);
+  assert_int_equal(fixture_drive_to_end(), DX_OK);
+  (void)close(ends[0]);
+  (void)close(ends[1]);
+}
+
+/* What cupsd said may have changed since then. */
+static void permission_that_is_not_used_ends(void **state)
+{
+  struct dx_job *job = fixture_job(1, false);
+
+  (void)state;
+  fixture_begin();
+  job->drive->permit =
+      (struct dx_permit){.until_ms = fixture.now_ms, .stands = true};
+  answer_with(DX_MAY_WAIT, 1);
+  fixture_drive(fixture.now_ms + 10 * S);
+  assert_int_equal(fixture.count[POST], 0);
+}
+
+static void unwritten_journal_withholds_what_is_permitted(void **state)
+{
+  struct dx_job *job = fixture_job(1, false);
+
+  (void)state;
+  fixture_begin();
+  job->drive->permit =
+      (struct dx_permit){.until_ms = INT64_MAX, .stands = true};
+  job->dirty = true; /* what cupsd has said, for example */
+  fixture.failing_syncs = 1;
+  fixture_drive(fixture.now_ms + 10 * S);
+  assert_int_equal(fixture.count[POST], 0);
+  assert_int_equal(fixture_drive_to_end(), DX_OK);
 }
 
 static void woken_job_requests_permission_immediately(void **state)
@@ -1214,6 +1258,9 @@ int main(void)
       ON_STAGE(upload_is_aborted_with_its_job),
       ON_STAGE(permission_is_used_immediately),
       ON_STAGE(request_that_may_not_leave_asks_again),
+      ON_STAGE(nothing_leaves_before_the_backend_is_heard),
+      ON_STAGE(permission_that_is_not_used_ends),
+      ON_STAGE(unwritten_journal_withholds_what_is_permitted),
       ON_STAGE(woken_job_requests_permission_immediately),
       ON_STAGE(job_can_be_released_between_calls),
       ON_STAGE(halted_job_is_released_with_its_on_result),

@@ -238,7 +238,15 @@ static int stop(void **state)
 static void turn(void)
 {
   (void)manager_turn(&manager);
-  assert_int_equal(dx_engine_run(manager.engine, 0, NULL, 0, &err), DX_OK);
+  assert_int_equal(dx_http_run(NULL, 0, NULL, 0, &err), DX_OK);
+}
+
+/* What is permitted in a turn is sent in the next one, which follows at once.
+ */
+static void send_what_is_due(void)
+{
+  turn();
+  turn();
 }
 
 static size_t entries(const char *name)
@@ -538,7 +546,7 @@ static void receipt_waits_for_a_call_of_its_job(void **state)
   (void)state;
   (void)take(KEY, false);
   now_ms += 10000; /* the rate limit holds the first call */
-  turn();
+  send_what_is_due();
   assert_int_equal(open_calls("service"), 1);
   assert_int_equal(manager_pick_up(&manager, receive(KEY, false), &err),
                    DX_E_BUSY);
@@ -568,11 +576,11 @@ static void nothing_is_sent_before_the_pick_up_is_durable(void **state)
   damage("jobs");
   assert_int_equal(manager_pick_up(&manager, name, &err), DX_OK);
   now_ms += 10000;
-  turn();
+  send_what_is_due();
   assert_int_equal(call_count, 0);
   bad_directory = 0;
   now_ms += 10000;
-  turn();
+  send_what_is_due();
   assert_int_equal(open_calls("service"), 1);
 }
 
@@ -796,11 +804,12 @@ static void nothing_is_sent_once_a_backend_is_stopping(void **state)
   struct client *client = attend(managed);
 
   (void)state;
-  assert_int_equal(permit_ask(&manager, managed), DX_MAY_SEND);
-  assert_true(permit_still(managed));
+  assert_true(permit_ask(&manager, managed));
+  assert_true(managed->drive.permit.stands);
   say(client, "stopping");
-  assert_false(permit_still(managed));
-  assert_int_equal(permit_ask(&manager, managed), DX_MAY_WAIT);
+  assert_false(managed->drive.permit.stands);
+  assert_false(permit_ask(&manager, managed));
+  assert_false(managed->drive.permit.stands);
 }
 
 static void backend_that_says_alive_must_go_on(void **state)
@@ -838,8 +847,6 @@ static void backend_without_a_job_is_refused(void **state)
 
 static void client_is_told_that_its_job_waits_for_an_administrator(void **state)
 {
-  static const struct dx_note note = {
-      .kind = DX_NOTE_ADMIN, .code = DX_E_KEY, .text = "no key"};
   struct managed *managed;
   struct client *client;
   int is_printed;
@@ -848,8 +855,10 @@ static void client_is_told_that_its_job_waits_for_an_administrator(void **state)
   for (is_printed = 0; is_printed < 2; is_printed++) {
     managed = take(is_printed == 0 ? KEY : KEY_2, is_printed == 1);
     client = attend(managed);
-    attend_note(managed, &note);
-    check_heard(client, "note admin E_KEY 1 0 0 -1 no key\n");
+    dx_submission_set_problem(&managed->job->submissions[0], DX_E_KEY, "no key",
+                              0);
+    attend_tell_problem(managed);
+    check_heard(client, "note admin E_KEY 1 0 0 0 no key\n");
     assert_ptr_equal(managed->attendant, client);
     assert_false(client->is_gone);
   }
@@ -864,7 +873,7 @@ static void attended_copy_frees_the_queue_or_is_decided(void **state)
 
   (void)state;
   managed->job->is_copy = true;
-  dx_engine_tell(manager.engine, managed->job);
+  attend_tell_problem(managed);
   check_heard(client, "note admin E_JOB 1 ");
   say(admin, "retry " KEY);
   check_heard(admin, "done Retrying job " KEY);
@@ -1461,8 +1470,8 @@ static void until_all_are_loaded_only_attended_jobs_are_sent(void **state)
   managed = LIST_FIRST(&manager.jobs);
   assert_non_null(managed);
   assert_true(manager_is_loading(&manager));
-  assert_int_equal(dx_engine_run(manager.engine, 0, NULL, 0, &err), DX_OK);
-  assert_int_equal(open_calls("service"), 0);
+  assert_non_null(managed->drive.asking);
+  assert_false(managed->drive.permit.stands);
   managed->job->queue = strdup("chart");
   managed->job->print.undecided = true;
   say(client, "seen");
@@ -1472,7 +1481,7 @@ static void until_all_are_loaded_only_attended_jobs_are_sent(void **state)
   load_all();
   tick_ms = 0;
   now_ms += 1000;
-  turn();
+  send_what_is_due();
   assert_int_equal(open_calls("service"), 1);
 }
 

@@ -50,33 +50,12 @@ static int64_t now_ms(void)
   return began_ms + ahead_ms;
 }
 
-static void on_note(void *ctx, struct dx_job *job, const struct dx_note *note)
-{
-  (void)ctx;
-  (void)job;
-  (void)note;
-}
-
 static int ended; /* jobs */
-static void on_ended(void *ctx, struct dx_job *job)
-{
-  (void)ctx;
-  (void)job;
-  ended++;
-}
-
-static void on_saved(void *ctx, struct dx_job *job)
-{
-  (void)ctx;
-  (void)job;
-}
-
 /* As docextractd does. */
-static void on_released(void *ctx, struct dx_job *job)
+static void release(struct dx_job *job)
 {
   struct dx_job **at = job == jobs[0] ? &jobs[0] : &jobs[1];
 
-  (void)ctx;
   assert_ptr_equal(*at, job);
   assert_int_equal(dx_spool_settle(&spool, job, &err), DX_OK);
   dx_job_free(at);
@@ -84,12 +63,7 @@ static void on_released(void *ctx, struct dx_job *job)
 
 static void begin(void)
 {
-  const struct dx_observer observer = {.note = on_note,
-                                       .ended = on_ended,
-                                       .released = on_released,
-                                       .saved = on_saved};
-
-  engine = dx_engine_new(&config, &spool, http, &observer, -1);
+  engine = dx_engine_new(&config, &spool, http, -1);
   assert_non_null(engine);
 }
 
@@ -216,7 +190,20 @@ static void assert_in(const char *parent, const char *key)
 
 static void turn_once(int64_t timeout_ms)
 {
-  assert_int_equal(dx_engine_run(engine, timeout_ms, NULL, 0, &err), DX_OK);
+  int64_t wait_ms = dx_engine_turn(engine) - dx_monotonic_ms();
+  int fds[DX_HTTP_WAKE_MAX];
+  struct dx_news news;
+  struct dx_job *job;
+
+  while ((job = dx_engine_news(engine, &news)) != NULL) {
+    ended += news.ended;
+    if (news.released)
+      release(job);
+  }
+  wait_ms = wait_ms < 0 ? 0 : wait_ms < timeout_ms ? wait_ms : timeout_ms;
+  assert_int_equal(
+      dx_http_run(http, wait_ms, fds, dx_engine_fds(engine, fds, 0), &err),
+      DX_OK);
 }
 
 /* Takes turns until a condition is true. */

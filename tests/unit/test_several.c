@@ -483,7 +483,7 @@ static void check_hello(const char *line)
   assert_int_equal(dx_engine_hello(fixture.engine, "default", tell, told, &err),
                    DX_OK);
   while (strstr(told, "\ndone ") == NULL && strstr(told, "\nerror ") == NULL)
-    assert_int_equal(dx_engine_run(fixture.engine, 1000, NULL, 0, &err), DX_OK);
+    fixture_run(1000);
   if (strstr(told, line) == NULL)
     fail_msg("no '%s' in: %s", line, told);
 }
