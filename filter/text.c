@@ -33,6 +33,7 @@
 #define TEXT_FONTS_MAX 32
 #define TEXT_GRID_MAX 1000 /* columns, and rows, of a page */
 #define TEXT_LINE_MAX 4096 /* characters of a line, marks included */
+#define TEXT_OUT_BYTES 65536
 #define TEXT_PAGE_MAX (TEXT_GRID_MAX * TEXT_GRID_MAX) /* of a page */
 #define TEXT_CACHE 4096 /* glyphs; a power of two */
 #define TEXT_LRM 0x200E /* invisible, with a direction */
@@ -94,6 +95,11 @@ struct text {
   FriBidiCharType types[TEXT_LINE_MAX];
   FriBidiJoiningType joins[TEXT_LINE_MAX];
   FriBidiLevel levels[TEXT_LINE_MAX];
+
+  /* The PDF, which cairo writes in small pieces. */
+  int fd;
+  size_t out_len;
+  unsigned char out[TEXT_OUT_BYTES];
 };
 
 /* ---- fonts ---- */
@@ -567,14 +573,34 @@ static void text_read(struct text *t, const char *bytes, size_t len,
 
 /* ---- documents ---- */
 
-static cairo_status_t text_write(void *fd, const unsigned char *bytes,
+static bool text_save(struct text *t)
+{
+  size_t at = 0;
+  ssize_t n;
+
+  while (at < t->out_len) {
+    n = write(t->fd, t->out + at, t->out_len - at);
+    if (n <= 0)
+      return false;
+    at += (size_t)n;
+  }
+  t->out_len = 0;
+  return true;
+}
+
+static cairo_status_t text_write(void *arg, const unsigned char *bytes,
                                  unsigned len)
 {
-  while (len > 0) {
-    ssize_t n = write(*(int *)fd, bytes, len);
+  struct text *t = arg;
+  size_t n;
 
-    if (n <= 0)
+  while (len > 0) {
+    if (t->out_len == sizeof(t->out) && !text_save(t))
       return CAIRO_STATUS_WRITE_ERROR;
+    n = sizeof(t->out) - t->out_len;
+    n = len < n ? len : n;
+    memcpy(t->out + t->out_len, bytes, n);
+    t->out_len += n;
     bytes += n;
     len -= (unsigned)n;
   }
@@ -582,7 +608,7 @@ static cairo_status_t text_write(void *fd, const unsigned char *bytes,
 }
 
 /* NULL if out of memory. */
-static struct text *text_begin(int *fd, struct pdf_done *done)
+static struct text *text_begin(int fd, struct pdf_done *done)
 {
   struct text *t = calloc(1, sizeof(*t));
 
@@ -591,8 +617,9 @@ static struct text *text_begin(int *fd, struct pdf_done *done)
   if (t == NULL)
     return NULL;
   t->done = done;
+  t->fd = fd;
   t->advance = fmax(0.1, text_glyph('x').advance);
-  t->surface = cairo_pdf_surface_create_for_stream(text_write, fd, 612, 792);
+  t->surface = cairo_pdf_surface_create_for_stream(text_write, t, 612, 792);
   cairo_pdf_surface_set_metadata(t->surface, CAIRO_PDF_METADATA_CREATE_DATE,
                                  ""); /* the same bytes every time */
   t->cr = cairo_create(t->surface);
@@ -607,7 +634,8 @@ static enum dx_reason text_end(struct text *t)
   cairo_surface_finish(t->surface);
   if (reason == DX_REASON_NONE &&
       (cairo_status(t->cr) != CAIRO_STATUS_SUCCESS ||
-       cairo_surface_status(t->surface) != CAIRO_STATUS_SUCCESS))
+       cairo_surface_status(t->surface) != CAIRO_STATUS_SUCCESS ||
+       !text_save(t)))
     reason = DX_REASON_TROUBLE;
   cairo_destroy(t->cr);
   cairo_surface_destroy(t->surface);
@@ -621,7 +649,7 @@ static enum dx_reason text_to_pdf(const unsigned char *bytes, size_t len,
                                   struct pdf_done *ret_done)
 {
   const struct options_text *o = &options->text;
-  struct text *t = text_begin(&out_fd, ret_done);
+  struct text *t = text_begin(out_fd, ret_done);
 
   if (t == NULL)
     return DX_REASON_TROUBLE;
@@ -704,7 +732,7 @@ static enum dx_reason text_values_to_pdf(const struct text_value *values,
                                          size_t count, int out_fd,
                                          struct pdf_done *ret_done)
 {
-  struct text *t = text_begin(&out_fd, ret_done);
+  struct text *t = text_begin(out_fd, ret_done);
   size_t i;
 
   if (t == NULL)
