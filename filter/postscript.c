@@ -7,6 +7,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,6 +29,13 @@
 #define NO_SANDBOX 67
 
 #define DOS_EPS_HEADER 30
+
+/* Of the pages of a document that does not set their size, in points: one for
+ * A4 must not lose its top on Letter, nor one for Letter its right side on A4.
+ */
+#define PAGE_WIDTH_MIN 612
+#define PAGE_HEIGHT_MIN 842
+#define AREA_MAX 14400 /* points, in each direction; 5 m */
 
 /* A figure with a preview for Windows: where the PostScript is, and its size,
  * are in its header. Ghostscript reads that, too. */
@@ -81,6 +89,7 @@ struct comments {
   bool has_code;      /* not only comments */
   long pages;
   long open; /* sections that have begun */
+  int area[4];
 };
 
 struct line {
@@ -131,6 +140,35 @@ static void read_pages(const struct line *line, struct comments *c)
   }
 }
 
+static int limited(double points)
+{
+  return !(fabs(points) <= AREA_MAX) ? 0
+         : points < 0                ? (int)floor(points)
+                                     : (int)ceil(points);
+}
+
+/* "%%BoundingBox: 0 0 595 842", "%%DocumentMedia: A4 595 842 0 () ()": the area
+ * grows. What refers to the end ("(atend)") has no numbers. */
+static void read_area(const struct line *line, struct comments *c)
+{
+  double box[4] = {0};
+  char text[128];
+  int i;
+
+  (void)snprintf(text, sizeof(text), "%.*s",
+                 (int)(line->len < sizeof(text) ? line->len : sizeof(text)),
+                 line->text);
+  if (sscanf(text, "%%%%DocumentMedia: %*s %lf %lf", &box[2], &box[3]) != 2 &&
+      sscanf(text, "%%%%BoundingBox: %lf %lf %lf %lf", &box[0], &box[1],
+             &box[2], &box[3]) != 4 &&
+      sscanf(text, "%%%%PageBoundingBox: %lf %lf %lf %lf", &box[0], &box[1],
+             &box[2], &box[3]) != 4)
+    return;
+  for (i = 0; i < 4; i++)
+    if (i < 2 ? limited(box[i]) < c->area[i] : limited(box[i]) > c->area[i])
+      c->area[i] = limited(box[i]);
+}
+
 /* The comments of documents inside this one do not count. */
 static struct comments read_comments(const char *text, size_t len)
 {
@@ -167,6 +205,8 @@ static struct comments read_comments(const char *text, size_t len)
       c.has_end = true;
     else if (is(&line, "%%Trailer") && depth == 0)
       c.has_trailer = true;
+    if (is(&line, "%%") && depth == 0)
+      read_area(&line, &c);
   }
   return c;
 }
@@ -208,6 +248,9 @@ enum dx_reason postscript_check(const struct pdf_task *task,
        (c.states_at_end || (c.structured && !c.is_figure && !c.has_end))))
     return end_is_missing(done);
   done->pages = c.pages > 0 && c.pages <= DX_PAGES_MAX ? (int)c.pages : 1;
+  if (!c.is_figure) /* what is left of its page is not printed */
+    c.area[0] = c.area[1] = 0;
+  memcpy(done->area, c.area, sizeof(done->area));
   return DX_REASON_NONE;
 }
 
@@ -372,11 +415,19 @@ static struct messages read_messages(int fd)
 
 struct run {
   const struct pdf_task *task;
+  const int *area; /* as in struct pdf_done */
   int messages_fd;
   char dir[PATH_MAX]; /* for the temporary files of Ghostscript */
   struct isolate_limits limits;
   sigset_t signals;
 };
+
+/* The width or height of a page, from the option of the print job, and from
+ * what the document states. */
+static int page_side(double option, double least, double from, double to)
+{
+  return (int)fmin(fmax(fmax(option, least), to - from), 2 * AREA_MAX);
+}
 
 /* The same options as those of CUPS's gstopdf, but without DoNumCopies; with
  * NOEPS, so that the page of a figure does not count as ended; and images of
@@ -385,7 +436,9 @@ static void run_ghostscript(const struct run *run, pid_t parent)
 {
   static const char program[] = DX_GHOSTSCRIPT;
   const struct options *options = run->task->options;
-  char width[64], height[64], temp[PATH_MAX + 16];
+  const int *area = run->area;
+  char width[64], height[64], begin[sizeof(begin_code) + 64];
+  char temp[PATH_MAX + 16];
   const char *const words[] = {"gs",
                                "-dQUIET",
                                "-dSAFER",
@@ -411,7 +464,7 @@ static void run_ghostscript(const struct run *run, pid_t parent)
                                height,
                                "-I/usr/share/cups/fonts",
                                "-c",
-                               begin_code,
+                               begin,
                                "-_",
                                "-c",
                                end_code,
@@ -421,10 +474,14 @@ static void run_ghostscript(const struct run *run, pid_t parent)
   int fds[] = {run->task->in_fd, run->task->out_fd, run->messages_fd}, i;
   unsigned layers;
 
-  (void)snprintf(width, sizeof(width), "-dDEVICEWIDTHPOINTS=%d",
-                 (int)options->page_width);
-  (void)snprintf(height, sizeof(height), "-dDEVICEHEIGHTPOINTS=%d",
-                 (int)options->page_height);
+  (void)snprintf(
+      width, sizeof(width), "-dDEVICEWIDTHPOINTS=%d",
+      page_side(options->page_width, PAGE_WIDTH_MIN, area[0], area[2]));
+  (void)snprintf(
+      height, sizeof(height), "-dDEVICEHEIGHTPOINTS=%d",
+      page_side(options->page_height, PAGE_HEIGHT_MIN, area[1], area[3]));
+  (void)snprintf(begin, sizeof(begin), "%s %.0f %.0f translate", begin_code,
+                 -(double)area[0], -(double)area[1]);
   (void)snprintf(temp, sizeof(temp), "TMPDIR=%s", run->dir);
   (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
   (void)signal(SIGPIPE, SIG_DFL);
@@ -492,7 +549,8 @@ static enum dx_reason ghostscript(const struct pdf_task *task,
                                   const char *temp_dir, int64_t limit_ms,
                                   struct pdf_done *done, struct messages *ret)
 {
-  struct run run = {.task = task, .messages_fd = task->spare_fd};
+  struct run run = {
+      .task = task, .area = done->area, .messages_fd = task->spare_fd};
   enum dx_reason reason = DX_REASON_TROUBLE;
   pid_t parent = getpid(), child;
   struct stat st;

@@ -38,6 +38,8 @@ struct pdf_done {
   int needs_fonts;         /* not 0, with TROUBLE: try again with fonts */
   int page;                /* of the refusal, from 1; 0: unknown */
   int in_image;            /* not 0, with DAMAGED: an image is, as of a scan */
+  int area[4];             /* of PostScript, as its comments state it, in
+                              points: left, bottom, right, top; or zeros */
   char why[PDF_WHY_BYTES]; /* "an image ends early"; may be empty */
   char program[DX_PROGRAM_BYTES]; /* of a refused document; may be empty */
 };

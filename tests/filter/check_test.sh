@@ -257,6 +257,37 @@ done << 'END'
 statusdict begin /#copies 3 def end << /NumCopies 3 /Collate true >> setpagedevice
 END
 
+# As a2ps and groff write it: the size of the paper is only in the comments. The
+# page of the queue is Letter, 612 by 792 points.
+words_at() # X Y: code of a page
+{
+  echo "/Courier findfont 9 scalefont setfont $1 $2 moveto (MRN: 5) show showpage"
+}
+while IFS='|' read -r what comments x y size; do
+  {
+    printf '%%!%b\n' "$comments"
+    words_at "$x" "$y"
+    echo '%%EOF'
+  } > "$dir/t.ps"
+  is "$what: nothing is cut off" \
+    "$(checked "$dir/t.ps") $(text_of "$dir/made") $(pdfinfo "$dir/made" |
+      sed -n 's/^Page size: *\([0-9]* x [0-9]*\).*/\1/p')" "whole MRN: 5 $size"
+done << 'END'
+a page for A4, without comments||72|830|612 x 842
+a page for A3|PS-Adobe-3.0\n%%DocumentMedia: A3 842 1191 0 () ()|700|1180|842 x 1191
+a large page|PS-Adobe-3.0\n%%BoundingBox: 0 0 1000 1000|900|990|1000 x 1000
+also if that is said at the end|PS-Adobe-3.0\n%%BoundingBox: (atend)\n%%EndComments\n%%Trailer\n%%BoundingBox: 10.5 20.5 999.5 999.5|900|990|1000 x 1000
+a figure|PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: -200 -90 50 0|-190|-80|612 x 842
+a large figure|PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: -500 -500 500 500|-490|-490|1000 x 1000
+a document that sets its size|PS-Adobe-3.0\n%%BoundingBox: 0 0 900 900\n<</PageSize[300 200]>>setpagedevice|9|190|300 x 200
+END
+{
+  printf '%%!PS-Adobe-3.0 EPSF-3.0\n%%%%BoundingBox: (atend)\n%%%%EndComments\n'
+  words_at 9 9 | sed 's/showpage//'
+} > "$dir/t.eps"
+is 'a figure whose size is missing' "$(checked "$dir/t.eps")" \
+  'postscript, page 0: its end cannot be recognized'
+
 section 'what Ghostscript may do'
 
 # Its messages go to a file without a name; what it could do becomes a page.
