@@ -67,10 +67,13 @@ bool postscript_begins(const void *bytes, size_t len, size_t *ret_start)
     at++;
   if (len - at >= sizeof(uel) - 1 &&
       memcmp(text + at, uel, sizeof(uel) - 1) == 0) {
-    found = memmem(text + at, len - at, "\n%!", 3);
-    if (found == NULL)
-      return false;
-    at = (size_t)(found + 1 - text);
+    do {
+      at++; /* to the next one at the start of a line, or behind a Ctrl-D */
+      found = memmem(text + at, len - at, "%!", 2);
+      if (found == NULL)
+        return false;
+      at = (size_t)(found - text);
+    } while (memchr("\004\r\n", found[-1], 3) == NULL);
   }
   *ret_start = at;
   return len - at >= 2 && memcmp(text + at, "%!", 2) == 0;
@@ -370,6 +373,7 @@ struct messages {
   bool quits;        /* it has ended Ghostscript itself */
   bool restored;     /* nothing is left on its operand and dictionary stacks */
   bool has_begun;    /* operands or a path are left behind the last page */
+  bool lacks_font;   /* of which another one has other characters */
 };
 
 /* The text behind the last occurrence; NULL: there is none. */
@@ -383,6 +387,25 @@ static const char *behind_last(const char *text, size_t len, const char *what)
     last = found;
   }
   return last;
+}
+
+/* True if a font of East Asia was replaced, whose name ends with the direction
+ * of its text: Ghostscript then shows each byte as a letter of Courier. In
+ * other fonts, the same letters have another shape. */
+static bool lacks_font(const char *text, size_t len)
+{
+  static const char begin[] = "Substituting font Courier for ";
+  const char *at = text, *end;
+
+  while ((at = memmem(at, len - (size_t)(at - text), begin, strlen(begin))) !=
+         NULL) {
+    at += strlen(begin);
+    end = at + strcspn(at, "\r\n");
+    if (end - at > 3 && end[-1] == '.' && (end[-2] == 'H' || end[-2] == 'V') &&
+        end[-3] == '-')
+      return true;
+  }
+  return false;
 }
 
 static struct messages read_messages(int fd)
@@ -405,6 +428,7 @@ static struct messages read_messages(int fd)
     m.has_begun = strncmp(strchrnul(end + 1, ' '), " true", 5) == 0;
   }
   m.failed = behind_last(text, len, "%%[ Error") != NULL;
+  m.lacks_font = lacks_font(text, len);
   found = behind_last(text, len, "Error: /");
   for (i = 0; found != NULL && i < sizeof(errors) / sizeof(errors[0]); i++)
     if (strncmp(found, errors[i], strlen(errors[i])) == 0 &&
@@ -429,9 +453,9 @@ static int page_side(double option, double least, double from, double to)
   return (int)fmin(fmax(fmax(option, least), to - from), 2 * AREA_MAX);
 }
 
-/* The same options as those of CUPS's gstopdf, but without DoNumCopies; with
- * NOEPS, so that the page of a figure does not count as ended; and images of
- * any color space keep their pixels. */
+/* The same options as those of CUPS's gstopdf, but without DoNumCopies; without
+ * QUIET, for messages about fonts; with NOEPS, so that the page of a figure
+ * does not count as ended; and images of any color space keep their pixels. */
 static void run_ghostscript(const struct run *run, pid_t parent)
 {
   static const char program[] = DX_GHOSTSCRIPT;
@@ -440,7 +464,6 @@ static void run_ghostscript(const struct run *run, pid_t parent)
   char width[64], height[64], begin[sizeof(begin_code) + 64];
   char temp[PATH_MAX + 16];
   const char *const words[] = {"gs",
-                               "-dQUIET",
                                "-dSAFER",
                                "-dNOPAUSE",
                                "-dBATCH",
@@ -525,7 +548,9 @@ static enum dx_reason run_wait(const struct run *run, pid_t child,
   messages = read_messages(run->messages_fd);
   done->pages = messages.pages;
   *ret = messages;
-  if (status == 0 && !messages.failed)
+  if (status == 0 && !messages.failed && messages.lacks_font)
+    messages.error = "invalidfont";
+  else if (status == 0 && !messages.failed)
     return DX_REASON_NONE;
   if (messages.error != NULL)
     (void)snprintf(done->why, sizeof(done->why), "PostScript error '%s'",

@@ -240,6 +240,7 @@ is 'a single page that was cut' "$(checked "$dir/t.ps")" \
   'incomplete, page 0: its end is missing'
 
 for before in '\004' '\r\n\004' \
+  '\033%-12345X@PJL COMMENT 5%!\r\n@PJL ENTER LANGUAGE = POSTSCRIPT \n\004' \
   '\033%-12345X@PJL JOB NAME="x"\r\n@PJL ENTER LANGUAGE=POSTSCRIPT\r\n'; do
   { printf %b "$before"; cat "$dir/pages.ps"; printf '\004'; } > "$dir/t.ps"
   is "PostScript behind $before" "$(checked "$dir/t.ps")" whole
@@ -255,6 +256,20 @@ done << 'END'
 /#copies 2 def
 << /NumCopies 2 >> setpagedevice
 statusdict begin /#copies 3 def end << /NumCopies 3 /Collate true >> setpagedevice
+END
+
+# Ghostscript shows the bytes of a font that it does not have in Courier, which is
+# right for letters of the same name.
+while read -r font expected; do
+  printf '%%!\n/%s findfont 9 scalefont setfont 72 99 moveto <%s> show showpage\n' \
+    "$font" 4D524E3A2036 > "$dir/t.ps"
+  is "PostScript in $font, which is not installed" "$(checked "$dir/t.ps")" \
+    "$expected"
+done << 'END'
+Nowhere-Sans whole
+Nowhere-HV whole
+Nowhere-90ms-RKSJ-H postscript, page 0: PostScript error 'invalidfont'
+Nowhere-UniKS-UTF16-V postscript, page 0: PostScript error 'invalidfont'
 END
 
 # As a2ps and groff write it: the size of the paper is only in the comments. The
