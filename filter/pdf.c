@@ -201,7 +201,8 @@ static enum dx_reason pdf_open(struct pdf_work *w)
   if (!qpdf_oh_is_dictionary(w->pdf, root) ||
       !qpdf_oh_is_indirect(w->pdf, root))
     return pdf_refuse(w, DX_REASON_DAMAGED, 0, "its list of pages is missing");
-  if (!is_exact && !pdf_has_one_version(w, bytes, len, was_rebuilt))
+  if ((!is_exact && !pdf_has_one_version(w, bytes, len, was_rebuilt)) ||
+      (!w->ours && pdf_file_has_another(bytes, len)))
     return pdf_refuse(w, DX_REASON_DAMAGED, 0,
                       "a later change to it may be missing");
   return pdf_reason_of(w->pdf, DX_REASON_DAMAGED);

@@ -292,6 +292,25 @@ enum pdf_file_end pdf_file_end(const char *bytes, size_t len, size_t *ret_len)
   return at < end && file_is_line_end(*at) ? PDF_FILE_UNMARKED : PDF_FILE_CUT;
 }
 
+bool pdf_file_has_another(const char *bytes, size_t len)
+{
+  const char *end = bytes + len, *at = bytes, *last;
+  size_t table = 0;
+
+  last = file_find_last(bytes, end, "startxref");
+  if (last == NULL)
+    return false;
+  last = file_skip_space(last + strlen("startxref"), end);
+  for (; last < end && file_is_digit(*last) && table < len; last++)
+    table = table * 10 + (size_t)(*last - '0');
+  while ((at = file_find(at, end, "%%EOF")) != NULL) {
+    at = file_skip_space(at + strlen("%%EOF"), end);
+    if (file_is_header(at, end) && table < (size_t)(at - bytes))
+      return true;
+  }
+  return false;
+}
+
 /* ---- its tables ---- */
 
 /* Corrects the first offset from `at`, if it is before the table that it

@@ -31,6 +31,11 @@ enum pdf_file_end {
  */
 enum pdf_file_end pdf_file_end(const char *bytes, size_t len, size_t *ret_len);
 
+/* True if another PDF follows the one that the last table belongs to, in a file
+ * that was joined from both: viewers show one of them. The length is that of
+ * pdf_file_end(). */
+bool pdf_file_has_another(const char *bytes, size_t len);
+
 /*
  * A copy in which no offset of a table points to the white space before it:
  * libqpdf 11 skips this, as viewers do, but then reads the table from the wrong

@@ -244,15 +244,21 @@ bool unpack_is_flate_header(const unsigned char *bytes, size_t len)
   return len >= 2 && unpack_has_header(bytes) && unpack_ends_at(bytes, len, 2);
 }
 
-/* `at`: behind the Deflate data, whose checksum is given. */
+/* `at`: behind the Deflate data, whose checksum is given. One that was cut must
+ * begin like it: else a damaged byte has made the data end early. */
 static enum unpack_sum unpack_sum_at(const unsigned char *bytes, size_t len,
                                      size_t at, uLong checksum)
 {
+  size_t rest = len - at, i;
   uLong stored = 0;
 
-  if (len - at < 4)
-    return UNPACK_NO_SUM;
-  for (int i = 0; i < 4; i++)
+  if (rest < 4) {
+    for (i = 0; i < rest && bytes[at + i] == (checksum >> (24 - 8 * i) & 255);)
+      i++;
+    return i == rest || unpack_ends_at(bytes, len, at) ? UNPACK_NO_SUM
+                                                       : UNPACK_WRONG_SUM;
+  }
+  for (i = 0; i < 4; i++)
     stored = stored << 8 | bytes[at++];
   return stored == checksum                              ? UNPACK_RIGHT_SUM
          : stored == 0 && unpack_ends_at(bytes, len, at) ? UNPACK_ZERO_SUM

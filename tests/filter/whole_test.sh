@@ -285,6 +285,19 @@ table=$(stat -c %s "$dir/two.pdf")
 } >> "$dir/two.pdf"
 is 'the second version is a valid PDF' \
   "$(qpdf --check "$dir/two.pdf" > "$dir/check" 2>&1; echo $?)" 0
+for other in three two; do
+  cat "$dir/three.pdf" "$dir/$other.pdf" > "$dir/d.pdf"
+  is "a PDF was joined with $other.pdf" "$(judged "$dir/d.pdf")" \
+    'refused damaged 0: it is damaged: a later change to it may be missing'
+done
+{
+  cat "$dir/three.pdf"
+  echo '%PDF-1.7'
+  tail -c "+$((whole + 1))" "$dir/two.pdf" |
+    sed "/^7 1/{n;s/.*/$(printf '%010d 00000 n ' $((whole + 9)))/}" |
+    sed "/^startxref/{n;s/.*/$((table + 9))/}"
+} > "$dir/d.pdf"
+arrives 'a second version with a header' "$dir/d.pdf" "$dir/two.pdf"
 arrives 'two versions' "$dir/two.pdf"
 is 'the newer one is sent' "$(text_of "$dir/body")" '2nd go 2nd go 2nd go'
 size=$(stat -c %s "$dir/two.pdf")
@@ -482,6 +495,14 @@ arrives 'content that is packed' "$dir/d.pdf"
 head -c -4 "$dir/flate" > "$dir/f"
 show_content "$dir/f"
 arrives 'its checksum is missing' "$dir/d.pdf" "$dir/lines.pdf"
+for rest in 1 2 3; do
+  head -c $((rest - 4)) "$dir/flate" > "$dir/f"
+  show_content "$dir/f"
+  arrives "of its checksum, $rest bytes are there" "$dir/d.pdf" "$dir/lines.pdf"
+  flip "$dir/f" $((size - 5 + rest))
+  show_content "$dir/f"
+  damaged "$rest bytes of another checksum" 'a part of it is damaged'
+done
 { cat "$dir/flate"; echo 'bytes after the end'; } > "$dir/f"
 show_content "$dir/f"
 arrives 'bytes follow its end' "$dir/d.pdf" "$dir/lines.pdf"

@@ -216,7 +216,18 @@ static void flate_is_whole_and_its_checksum_missing_wrong_or_right(void **state)
     assert_int_equal(result.len, strlen(TEXT));
     assert_memory_equal(result.bytes.data, TEXT, result.len);
   }
+  for (i = len - 3; i < len;
+       i++) { /* the rest of a checksum, but not its own */
+    packed[i - 1] ^= 1;
+    assert_int_equal(run(&flate, 1, packed, i), UNPACK_WHOLE);
+    assert_int_equal(result.sum, UNPACK_WRONG_SUM);
+    packed[i - 1] ^= 1;
+  }
   memcpy(packed + len, "\r\nmore", 6);
+  memmove(packed + len - 4, packed + len, 2); /* a line end instead */
+  assert_int_equal(run(&flate, 1, packed, len - 2), UNPACK_WHOLE);
+  assert_int_equal(result.sum, UNPACK_NO_SUM);
+  len = pack_flate(TEXT, strlen(TEXT), Z_FINISH, packed, 900);
   assert_int_equal(run(&flate, 1, packed, len + 6), UNPACK_WHOLE);
   assert_int_equal(result.used, len);
   assert_int_equal(result.sum, UNPACK_RIGHT_SUM);
