@@ -11,6 +11,7 @@
  */
 #include "filter/image_pdf.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -51,19 +52,23 @@ static bool tiff_begins(const char *text, const char *beginning)
   return strncmp(text, beginning, strlen(beginning)) == 0;
 }
 
-/* An empty tag is not missed: libtiff reads those of the image differently. */
+/* An empty tag is not missed: libtiff reads those of the image differently. Nor
+ * is the orientation of a program that writes 0 for it: it is the usual one. */
 static int tiff_count_error(TIFF *tiff, void *work, const char *module,
                             const char *format, va_list args)
 {
   struct tiff_work *w = work;
+  char text[256] = "";
 
   (void)tiff;
-  (void)args;
   if (w->is_fax && tiff_begins(module, "Fax3Decode")) {
     w->bad_rows++;
     return 1;
   }
-  if (tiff_begins(format, "%s: Null count for "))
+  if (tiff_begins(format, "%s: Bad value "))
+    (void)vsnprintf(text, sizeof(text), format, args);
+  if (tiff_begins(format, "%s: Null count for ") ||
+      strstr(text, " 0 for \"Orientation\" tag") != NULL)
     return 1;
   w->errors++;
   if (tiff_begins(format, "Memory allocation of ")) /* MEMORY_MAX */
@@ -499,6 +504,15 @@ static void tiff_read_tags(struct tiff_work *w)
                        &page->profile);
 }
 
+/* True if the colors of a palette are missing. libtiff then reads its indexes
+ * as gray: a page of 16 colors would be black. */
+static bool tiff_lacks_palette(const struct tiff_work *w)
+{
+  return !TIFFIsBigTIFF(w->tiff) && w->photometric != PHOTOMETRIC_PALETTE &&
+         exif_value(w->pdf->bytes, w->pdf->len, TIFFCurrentDirOffset(w->tiff),
+                    TIFFTAG_PHOTOMETRIC) == PHOTOMETRIC_PALETTE;
+}
+
 static enum dx_reason tiff_convert_page(struct tiff_work *w)
 {
   struct image_pdf_page *page = &w->pdf->page;
@@ -516,7 +530,8 @@ static enum dx_reason tiff_convert_page(struct tiff_work *w)
   reason = image_pdf_begin_page(w->pdf);
   w->warnings = 0; /* those about tags are ignored */
   w->pdf->why = "a part of its image is missing";
-  if (reason == DX_REASON_NONE && (!tiff_goes_well(w) || !tiff_has_strips(w)))
+  if (reason == DX_REASON_NONE &&
+      (!tiff_goes_well(w) || tiff_lacks_palette(w) || !tiff_has_strips(w)))
     reason = DX_REASON_DAMAGED;
   if (reason == DX_REASON_NONE && plain)
     reason = tiff_copy_jpeg(w);

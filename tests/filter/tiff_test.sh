@@ -127,6 +127,21 @@ make_tiff pack=g4
 sed -i 's/\x28\x01\x03\x00\x01\x00\x00\x00\x02/\xe6\x84\x07\x00\x00\x00\x00\x00\x02/' \
   "$dir/t.tif"
 is 'nor an empty one' "$(result "$dir/t.tif") $(differences 0)" 'document 3 0 '
+orientation='\x12\x01\x03\x00\x01\x00\x00\x00'
+make_tiff pack=g4 orientation=6
+sed -i "s/$orientation\x06/$orientation\x00/" "$dir/t.tif"
+is 'an orientation of 0 is that of a page which is upright' \
+  "$(result "$dir/t.tif") $(differences 0)" 'document 3 0 '
+make_tiff pack=g4 orientation=6
+sed -i "s/$orientation\x06/$orientation\x09/" "$dir/t.tif"
+is 'one that does not exist is damaged' "$(result "$dir/t.tif")" \
+  'refused damaged 0'
+for kind in palette palette8; do
+  make_tiff kind=$kind pack=lzw
+  sed -i 's/\x40\x01\x03\x00/\x49\x01\x03\x00/' "$dir/t.tif"
+  is "a $kind without its colors: libtiff would make it black" \
+    "$(result "$dir/t.tif")" 'refused damaged 0'
+done
 make_tiff kind=ycbcr pack=jpeg spoil=comment
 run < "$dir/t.tif"
 is 'without its comment' "$(pictures) $(grep -c SECRET "$dir/body")" \
