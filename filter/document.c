@@ -51,11 +51,12 @@ static bool document_has_commands(const char *bytes, size_t len)
   return i < len && bytes[i] == '\033';
 }
 
-/* PostScript and CUPS's banners are not text, but instructions to a printer. */
+/* PostScript and CUPS's banners are not text, but instructions to a printer; in
+ * RTF, letters and digits are written as codes. */
 static bool document_is_text(const char *bytes, size_t len)
 {
   static const char *const others[] = {"%!", "\004%!", "#PDF-BANNER",
-                                       "#CUPS-BANNER"};
+                                       "#CUPS-BANNER", "{\\rtf"};
   size_t i;
 
   for (i = 0; i < sizeof(others) / sizeof(others[0]); i++)
@@ -90,6 +91,32 @@ static bool document_is_bmp(const char *bytes, size_t len)
          memcmp(bytes + 15, "\0\0\0", 3) == 0;
 }
 
+/* "P1" may begin a text, too: the width of an image follows, perhaps behind
+ * comments, and its height. */
+static bool document_is_pnm(const char *bytes, size_t len)
+{
+  size_t i = 2;
+  int number;
+
+  if (len < 3 || bytes[0] != 'P' || bytes[1] < '1' || bytes[1] > '6')
+    return false;
+  for (number = 0; number < 2; number++) {
+    size_t begin = i;
+
+    while (i < len && (strchr(" \t\r\n", bytes[i]) != NULL || bytes[i] == '#'))
+      if (bytes[i++] == '#')
+        while (i < len && bytes[i] != '\n' && bytes[i] != '\r')
+          i++;
+    if (i == len)
+      return true; /* cut, or a long comment */
+    if (i == begin || bytes[i] < '0' || bytes[i] > '9')
+      return false;
+    while (i < len && bytes[i] >= '0' && bytes[i] <= '9')
+      i++;
+  }
+  return true;
+}
+
 const char *document_type_of(int fd)
 {
   char bytes[LOOK_BYTES];
@@ -105,8 +132,7 @@ const char *document_type_of(int fd)
     return DX_MIME_PDF;
   if (document_is_bmp(bytes, len))
     return DX_MIME_BMP;
-  if (len >= 3 && bytes[0] == 'P' && bytes[1] >= '1' && bytes[1] <= '6' &&
-      strchr(" \t\r\n#", bytes[2]) != NULL)
+  if (document_is_pnm(bytes, len))
     return DX_MIME_PNM;
   return document_is_text(bytes, len) ? DX_MIME_TEXT : NULL;
 }

@@ -17,6 +17,8 @@
 #define ESC 0x1B
 #define FS 0x1C
 #define DEL 0x7F
+#define LRO 0x202D
+#define RLO 0x202E
 #define NO_ICONV ((iconv_t)(intptr_t)-1)
 
 static iconv_t utf8_iconv = NO_ICONV, selected_iconv = NO_ICONV;
@@ -187,13 +189,27 @@ static size_t color_length(const wchar_t *chars, size_t count)
   return n < count && chars[n] == 'm' && !hides ? n + 1 : 0;
 }
 
+/* STX, ETX, and others, which frame a transmission; a checksum may follow. */
+static bool is_frame(wchar_t ch)
+{
+  return (ch > 0 && ch < '\a') || ch == 0x10 || (ch >= 0x15 && ch <= 0x17) ||
+         ch == 0x19;
+}
+
 /*
  * True for control characters that begin a command, delete a line or character,
- * or separate values: without them, other values remain. MLLP ends a message
- * with FS and CR.
+ * change the order of characters, or separate values: without them, other
+ * values remain. MLLP ends a message with FS and CR; other frames may begin and
+ * end a line. `before`: the last character before it and such frames; 0: none.
  */
-static bool is_command(const wchar_t *chars, size_t count)
+static bool is_command(const wchar_t *chars, size_t count, wchar_t before)
 {
+  size_t i = 0;
+
+  while (i < count && is_frame(chars[i]))
+    i++;
+  if (i > 0)
+    return before > ' ' && i < count && chars[i] > ' ';
   switch (chars[0]) {
   case 0x18: /* CAN */
   case ESC:
@@ -201,6 +217,8 @@ static bool is_command(const wchar_t *chars, size_t count)
   case 0x1E:
   case 0x1F:
   case DEL:
+  case LRO:
+  case RLO:
     return true;
   case FS:
     return count > 1 && chars[1] != '\r' && chars[1] != '\n';
@@ -217,6 +235,7 @@ static bool remove_commands(wchar_t *chars, size_t *count)
 {
   size_t begin = 0, end = *count, i, n, len = *count;
   bool is_ignored = false;
+  wchar_t before = 0;
 
   while (begin < len &&
          (is_blank(chars[begin]) || is_reset(chars + begin, len - begin)))
@@ -232,9 +251,12 @@ static bool remove_commands(wchar_t *chars, size_t *count)
       continue;
     if (chars[i] == DC3 || chars[i] == DC1)
       is_ignored = chars[i] == DC3;
-    if (is_command(chars + i, len - i) || (is_ignored && !is_blank(chars[i])) ||
+    if (is_command(chars + i, len - i, before) ||
+        (is_ignored && !is_blank(chars[i])) ||
         (chars[i] == SUB && begin < len && i < end))
       return false;
+    if (!is_frame(chars[i]))
+      before = chars[i];
     chars[(*count)++] = chars[i];
     n = 1;
   }

@@ -79,6 +79,12 @@ static bool is_white(int ch)
   return strchr(" \t\r\n", ch) != NULL; /* or NUL */
 }
 
+/* A number is before the byte, perhaps with a blank between them. */
+static bool is_behind_number(const struct place *p)
+{
+  return isdigit(at(p, -1)) || (is_white(at(p, -1)) && isdigit(at(p, -2)));
+}
+
 /* A number follows, perhaps behind a blank. */
 static bool precedes_number(const struct place *p)
 {
@@ -96,6 +102,19 @@ static bool is_in_quotes(const struct place *p)
   return at(p, distance) == 0xBB;
 }
 
+/* The C or F of a temperature follows. */
+static bool is_scale(const struct place *p)
+{
+  return (at(p, 1) == 'C' || at(p, 1) == 'F') && !is_letter(at(p, 2));
+}
+
+/* The second character of "n°", for "number". */
+static bool is_in_number_sign(const struct place *p)
+{
+  return (at(p, -1) == 'n' || at(p, -1) == 'N') && !is_letter(at(p, -2)) &&
+         !is_letter(at(p, 1));
+}
+
 /* Letters that are where the symbols of DOS code pages are written. */
 static bool is_symbol_of_dos(const struct place *p)
 {
@@ -111,14 +130,18 @@ static bool is_symbol_of_dos(const struct place *p)
     return (follows_number || before == '/' || before == '(') &&
            precedes_unit(p);
   case 0xF8: /* ° */
-    return (isdigit(before) && !is_letter(after)) ||
-           (follows_number && (after == 'C' || after == 'F') &&
-            !is_letter(at(p, 2)));
+    return (isdigit(before) && !is_letter(after)) || is_in_number_sign(p) ||
+           ((follows_number || before == '(') && is_scale(p));
+  case 0xB3: /* ° of HP Roman-8 */
+    return (follows_number || before == '(') && is_scale(p);
   case 0xF1: /* ± */
   case 0xF2: /* ≥ */
+  case 0xFE: /* ± of HP Roman-8 */
     return (follows_number || before == '(') && precedes_number(p);
-  case 0xF3: /* ≤; in Spanish, "or" between two numbers */
-    return (follows_number || before == '(') && isdigit(after);
+  case 0xF3: /* ≤, µ of HP Roman-8; in Spanish, "or" between two numbers */
+    return ((follows_number || before == '(') && isdigit(after)) ||
+           ((is_behind_number(p) || before == '/' || before == '(') &&
+            precedes_unit(p));
   case 0xFC: /* ³ */
   case 0xFD: /* ² */
     return follows_measure(p) && !is_letter(after);
@@ -141,9 +164,7 @@ static bool is_of_macintosh(const struct place *p)
   case 0x9F: /* ü */
     return class_of(before) == 'L' || class_of(after) == 'L';
   case 0xA1: /* ° */
-    return isdigit(before) ||
-           (is_white(before) && (after == 'C' || after == 'F') &&
-            !is_letter(at(p, 2)));
+    return isdigit(before) || (is_white(before) && is_scale(p));
   case 0xA7: /* ß */
     return class_of(before) == 'L';
   case 0xB2: /* ≤ */
@@ -160,6 +181,9 @@ static bool is_utf8(const struct place *p)
 {
   int first = at(p, 0), second = at(p, 1);
 
+  if (first == 0xC2 && is_white(second) &&
+      (is_behind_number(p) || precedes_number(p)))
+    return true; /* the second byte is lost, of the sign of degrees or so */
   return (first == 0xC2 &&
           (second == 0xB0 || second == 0xB1 || second == 0xB2 ||
            second == 0xB3 || second == 0xB5 || second == 0xBD)) ||
@@ -178,19 +202,20 @@ static bool is_misplaced(const struct place *p)
   case 0x84: /* „ */
     return follows && !precedes;
   case 0x83: /* ƒ */
+  case 0x88: /* ˆ */
+  case 0x98: /* ˜ */
     return follows || precedes;
   case 0x9B: /* ›; a command of printers, ESC [ with 8 bits */
     return !follows && isdigit(after);
   case 0x95: /* • */
+  case 0xA1: /* ¡ */
   case 0xA2: /* ¢ */
   case 0xA3: /* £ */
   case 0xA4: /* ¤ */
   case 0xA5: /* ¥ */
     return follows;
   case 0x87: /* ‡ */
-  case 0x88: /* ˆ */
   case 0x89: /* ‰ */
-  case 0x98: /* ˜ */
   case 0x99: /* ™ */
     return precedes;
   case 0x8A: /* Š */
@@ -199,7 +224,8 @@ static bool is_misplaced(const struct place *p)
   case 0x9A: /* š */
   case 0x9C: /* œ */
   case 0x9E: /* ž */
-    return !follows && !precedes;
+    return (!follows && !precedes) || isdigit(before) ||
+           (class_of(at(p, 0)) == 'L' && isupper(after));
   default:
     return false;
   }
@@ -207,17 +233,19 @@ static bool is_misplaced(const struct place *p)
 
 static bool is_doubtful(const struct place *p)
 {
-  int before = at(p, -1), after = at(p, 1);
+  int before = at(p, -1), after = at(p, 1), distance = 1;
 
   switch (class_of(at(p, 0))) {
   case 'x':
     return true;
   case 'S':
+    while (class_of(after) == 'S') /* the last of several */
+      after = at(p, ++distance);
     if (is_letter(before) && is_letter(after))
       return true;
     break;
   case 'U':
-    if (class_of(before) == 'L' && class_of(after) == 'L')
+    if (class_of(before) == 'L')
       return true;
     break;
   default:

@@ -90,6 +90,11 @@ hidden 2
 deselected 2
 behind 2
 END
+printf '\x05\x021H|5.40\r\x03E5\r\n\x022R|WBC\x03\r\n\x04' > "$dir/frames.txt"
+is 'frames that begin and end a line are no text' "$(outcome "$dir/frames.txt")" \
+  'sent 1H|5.40 E5 2R|WBC'
+printf 'WBC 5.40\r\n\x02Hb 13.2\x0317\r\n' > "$dir/checksum.txt"
+is 'a checksum is no part of a value' "$(outcome "$dir/checksum.txt")" "$(codes 2)"
 printf 'WBC 5.40\r\n\x1a\x1a\x1a' > "$dir/filled.txt"
 is 'the ends of a DOS file are no text' "$(outcome "$dir/filled.txt")" \
   'sent WBC 5.40'
@@ -108,6 +113,14 @@ for file in tabs spacing; do
   is "$file: a command may have a NUL" "$(outcome "$dir/$file.txt")" \
     'printer-codes it has commands for a printer; print it as a PDF, or with a generic text-only driver'
 done
+for text in 'P1 Jane Roe' 'P3\tJane' 'P6\n\nJane' 'P2 1 of 2' 'P1'; do
+  printf '%b\nWBC 5.40\n' "$text" > "$dir/begins.txt"
+  is "a text that begins with '$text' is no picture" \
+    "$(outcome "$dir/begins.txt")" \
+    "sent $(printf %b "$text" | tr -s '\t\n' ' ') WBC 5.40"
+done
+printf '%s\n' '{\rtf1 M\u252?ller WBC 5.40}' > "$dir/rich.txt"
+has 'the codes of RTF are no text' "$(outcome "$dir/rich.txt")" '^type '
 printf 'WBC\0\e@5.40\n' > "$dir/binary.txt"
 has 'a NUL before a command is of another type' "$(outcome "$dir/binary.txt")" \
   '^type '

@@ -132,6 +132,17 @@ static const struct {
      "10",
      "line 1 has a printer command"},
     {"WBC 4\x18WBC 5", "line 1 has a printer command"},
+    /* a checksum behind ETX or ETB; a label of HP-GL; another order */
+    {"\x02WBC 5.40\x03"
+     "17\r\n",
+     "line 1 has a printer command"},
+    {"\x02"
+     "1H|5.4\r\n\x02"
+     "2R|5.40\x17\x04"
+     "17\r\n",
+     "line 2 has a printer command"},
+    {"IN;SP1;LBWBC 5.40\x03;PU;", "line 1 has a printer command"},
+    {"a\nWBC \u202E04.5\u202C", "line 2 has a printer command"},
     {"WBC 5.4\x7F", "line 1 has a printer command"},
     /* text that is hidden or crossed out, or that printers or DOS ignore */
     {"WBC\n\x1B[8m5.40\x1B[0m", "line 2 has a printer command"},

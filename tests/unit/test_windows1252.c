@@ -55,7 +55,49 @@ static const struct {
      "\xD7"},
     {"5 \xD7 3 \xF7 2", NULL},
     {"a\xD7 b", NULL},
-    /* a capital letter between small ones */
+    {"Concei\x87\x84o", "\x87"}, /* also two of them */
+    {"A\x87\xA3"
+     "car",
+     "\x87"},
+    {"(a \x87\xA3 b)", NULL},
+    {"n\xF8 5", "\xF8"}, /* the sign of degrees */
+    {"N\xF8: 5", "\xF8"},
+    {"en\xF8 5", NULL},
+    {"N\xF8rgaard", NULL},
+    {"Temp. (\xF8"
+     "C)",
+     "\xF8"},
+    {"n\xA1 5", "\xA1"},
+    {"no \xA1"
+     "no!",
+     NULL},
+    {"37,5 \xB3"
+     "C",
+     "\xB3"},
+    {"m\xB3 C", NULL},
+    {"5,4 \xF3mol/l, 5 /\xF3l", "\xF3"},
+    {"4 \xF3 5, 4 \xF3 mol, ag \xF3l", NULL},
+    {"5,4 \xFE 0,2", "\xFE"},
+    {"\xFE"
+     "etta",
+     NULL},
+    {"37,5 \x9C"
+     "C",
+     "\x9C"},
+    {"2\x8Ame", "\x8A"},
+    {"c\x9Cur, 2 \x9Cufs", NULL},
+    {"voc\x88", "\x88"},
+    {"Nicol\x98", "\x98"},
+    {"\x98 5", NULL},
+    {"37,5 \xC2\n", "\xC2"}, /* UTF-8, of which a byte is lost */
+    {"WBC \xC2 0,2", "\xC2"},
+    {"\xC2ngela, JO\xC3O, \xC0 jeun, \xC1 \xC2 \xC3", NULL},
+    /* a capital letter behind a small one */
+    {"Jos\xC5", "\xC5"},
+    {"Mu\xD1OZ", "\xD1"},
+    {"L'\xC9"
+     "cole, JOS\xC9",
+     NULL},
     {"Mu\xC4"
      "oz",
      "\xC4"},
