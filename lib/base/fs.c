@@ -379,14 +379,19 @@ enum dx_code dx_fs_read_fd(int fd, const char *name, size_t limit,
   char piece[PIECE_BYTES];
   size_t total = 0;
   ssize_t n;
+  int e;
 
-  while ((n = read_piece(fd, piece)) > 0 && total + (size_t)n <= limit) {
+  while ((n = read_piece(fd, piece)) > 0) {
     total += (size_t)n;
+    if (total > limit)
+      break;
     dx_buf_add(content, piece, (size_t)n);
   }
+  e = errno;
+  /* Most files are much smaller than a piece. */
+  explicit_bzero(piece, total < sizeof(piece) ? total : sizeof(piece));
   if (n < 0)
-    return dx_fs_fail(err, errno, "read", fd, name);
-  explicit_bzero(piece, sizeof(piece));
+    return dx_fs_fail(err, e, "read", fd, name);
   if (n > 0)
     return dx_fail(err, DX_E_DAMAGED, 0, "'%s' is larger than %zu bytes", name,
                    limit);
