@@ -152,9 +152,15 @@ static bool field_get(const struct cJSON *value, const struct dx_field *f,
 bool dx_fields_get(const struct cJSON *json, const struct dx_field *fields,
                    void *to)
 {
-  for (; fields->name != NULL; fields++) {
-    const struct cJSON *value = dx_json_get(json, fields->name);
+  const struct cJSON *next = dx_json_first_member(json), *value;
 
+  for (; fields->name != NULL; fields++) {
+    /* While all members were those of the table, in the order in which
+     * dx_fields_put() writes them, no earlier one has the same name. */
+    if (next != NULL && strcmp(dx_json_name(next), fields->name) != 0)
+      next = NULL;
+    value = next != NULL ? next : dx_json_get(json, fields->name);
+    next = dx_json_next(next);
     if (value == NULL && fields->is_added)
       continue;
     if (!field_get(value, fields, to) && !fields->is_shown)
