@@ -29,6 +29,7 @@ struct control {
   uid_t owner;
   int epoll_fd, listen_fd;
   bool is_waited_for; /* clients may wait for accept() */
+  bool was_left;      /* by a process that was killed */
   struct client *clients;
   size_t count;
 };
@@ -166,6 +167,11 @@ int control_fd(const struct control *control)
   return control->epoll_fd;
 }
 
+bool control_was_left(const struct control *control)
+{
+  return control->was_left;
+}
+
 bool control_has_new_client(const struct control *control)
 {
   struct pollfd fd = {.fd = control->listen_fd, .events = POLLIN};
@@ -258,6 +264,8 @@ static enum dx_code start_listening(struct control *control, struct dx_err *err)
   int dirfd = control->spool->dirfd;
   struct stat st;
 
+  control->was_left =
+      faccessat(dirfd, DX_CHANNEL_NAME, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
   control->listen_fd = control_listen(dirfd, DX_CHANNEL_NAME, 0600, err);
   if (control->listen_fd < 0)
     return err->code;

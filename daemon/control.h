@@ -72,6 +72,9 @@ struct control *control_new(const struct dx_spool *spool,
  * still reach the clients. */
 void control_free(struct control **control);
 
+/* True if there was a socket already: the last process was killed. */
+bool control_was_left(const struct control *control);
+
 /* One descriptor (epoll) for the socket and all clients. */
 int control_fd(const struct control *control);
 void control_turn(struct control *control);

@@ -228,6 +228,7 @@ static enum dx_code start(struct daemon *d, struct dx_config *config,
     d->control = control_new(&d->held.spool, &ops, err);
     code = d->control != NULL ? DX_OK : err->code;
   }
+  d->manager.has_leftovers = code == DX_OK && control_was_left(d->control);
   if (code != DX_OK || d->wrong.code != DX_OK)
     dx_config_free(&config);
   if (code != DX_OK)

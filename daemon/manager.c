@@ -487,7 +487,8 @@ static enum dx_code load_job(struct manager *manager, const char *key,
   enum dx_code code = dx_spool_load(manager->spool, key, &job, err);
 
   if (code == DX_OK) {
-    dx_temp_sweep(job->dirfd, 0); /* of a docextractd that was killed */
+    if (manager->has_leftovers)
+      dx_temp_sweep(job->dirfd, 0);
     code = manager_take(manager, job, err);
   } else if (code == DX_E_DAMAGED) {
     manager_damaged(manager, key);

@@ -92,6 +92,7 @@ struct manager {
   int64_t load_ms;     /* when to load jobs that are not in memory */
   char *load_keys;     /* while that is in progress; NULL: it is not */
   const char *load_at; /* the next one of them */
+  bool has_leftovers;  /* half-written files of a docextractd that was killed */
   size_t copies;       /* undecided copies found since the last warning */
   int64_t alive_ms;    /* when to send `alive` again */
 };

@@ -694,7 +694,11 @@ static void socket_of_a_killed_server_is_replaced(void **state)
   assert_int_equal(faccessat(spool.dirfd, DX_CHANNEL_NAME, F_OK, 0), 0);
   assert_int_equal(dial(), -1);
   control = serve();
+  assert_true(control_was_left(control));
   (void)close(dial_and_hear(control));
+  control_free(&control);
+  control = serve();
+  assert_false(control_was_left(control));
   control_free(&control);
 }
 

@@ -448,6 +448,7 @@ static void job_of_a_killed_docextractd_is_cleaned(void **state)
   forget(managed);
   now_ms += 1000;
   manager.load_ms = now_ms;
+  manager.has_leftovers = true;
   turn();
   assert_non_null(manager_find(&manager, KEY));
   assert_int_equal(entries("jobs/" KEY), 3);
