@@ -109,6 +109,13 @@ is "$t: the manifest" \
 check "$t: its document takes space" test "$(value spool_bytes)" -gt 0
 faults '#'
 
+# What it is counted as; the journal is written a second later at the latest.
+is_in_journal()
+{
+  metrics
+  [ "$(value 'jobs{service="default",state="processing"}')" = 1 ]
+}
+
 t='one is under way'
 start_daemon
 write_config 'Completion accepted'
@@ -117,7 +124,7 @@ polls=$(calls source)
 print -d chart "$dir/a.pdf"
 job_ends "$t: the print job ends" "$job" completed
 until_true calls_are source $((polls + 1)) || not_ok "$t: it is under way"
-metrics
+until_true is_in_journal || not_ok "$t: it is in its journal"
 check "$t: its age" test \
   "$(value 'oldest_unfinished_seconds{service="default"}')" -ge 0
 is "$t: docextractd runs" "$(value daemon_up)" 1
