@@ -68,6 +68,7 @@ bool engine_may_send(struct dx_engine *engine, struct dx_submission *sub)
     if (drive->permit.until_ms != NEVER)
       drive->permit.until_ms = 0;
     drive->ask_ms = 0;
+    drive->asking = NULL;
     return true;
   }
   drive->asking = sub;

@@ -80,7 +80,7 @@ struct dx_news {
  * added. */
 struct dx_drive {
   struct dx_permit permit;
-  struct dx_submission *asking; /* the last one that needed a permission */
+  struct dx_submission *asking; /* the last one that waits for a permission */
   TAILQ_ENTRY(dx_drive) told;   /* in engine->news, if has_news */
   struct dx_news news;
   bool has_news;
