@@ -61,13 +61,6 @@ void control_limit_silence(struct client *client, int64_t ms)
   client->until_ms = dx_monotonic_ms() + ms;
 }
 
-bool control_has_unread(const struct client *client)
-{
-  struct pollfd fd = {.fd = client->channel.fd, .events = POLLIN};
-
-  return poll(&fd, 1, 0) != 0;
-}
-
 size_t control_clients(const struct control *control)
 {
   return control->count;
@@ -182,7 +175,7 @@ bool control_has_new_client(const struct control *control)
 /* It may have sent a line while docextractd did something else. */
 static bool has_timed_out(const struct client *client, int64_t now)
 {
-  return client->until_ms <= now && !control_has_unread(client);
+  return client->until_ms <= now && !dx_channel_has_unread(&client->channel);
 }
 
 /* Removes clients that are gone or have timed out, or all; sends to the others

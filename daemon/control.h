@@ -90,10 +90,6 @@ void control_send(struct client *client, const char *format, ...)
 /* From now on, disconnects the client if it sends no line for this long. */
 void control_limit_silence(struct client *client, int64_t ms);
 
-/* True if the client has sent something that control_turn() has not read, or
- * has disconnected. */
-bool control_has_unread(const struct client *client);
-
 /* Delivers no more messages of the client, and disconnects it. It receives the
  * lines that its socket has accepted; if it was behind, it lacks the last ones,
  * and connects again. */

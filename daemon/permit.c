@@ -43,15 +43,13 @@ static struct dx_permission_facts permit_facts(const struct managed *managed,
  * sent was read. */
 static void give(struct managed *managed, bool is_answer)
 {
-  struct client *attendant = managed->attendant;
+  const struct client *attendant = managed->attendant;
 
   managed->drive.permit = (struct dx_permit){
       .until_ms = is_answer ? dx_monotonic_ms() + DX_ASK_AGAIN_MS : INT64_MAX,
       .stands = true};
-  if (attendant != NULL && managed->job->print.backend == DX_BACKEND_ATTENDS) {
-    managed->drive.permit.is_heard = true;
-    managed->drive.permit.heard_fd = attendant->channel.fd;
-  }
+  if (attendant != NULL && managed->job->print.backend == DX_BACKEND_ATTENDS)
+    managed->drive.permit.heard = &attendant->channel;
 }
 
 /* ---- what was learned ---- */
@@ -214,9 +212,9 @@ void permit_learn(struct managed *managed, enum dx_answer answer)
   enum dx_permission permission =
       decide(managed, permit_facts(managed, answer));
 
-  if (cancels(permission))
-    (void)apply(managed, permission, true);
-  dx_engine_wake(managed->job);
+  /* A step asks again: what is sent needs an answer of its own. */
+  if (!cancels(permission) || !apply(managed, permission, true))
+    dx_engine_wake(managed->job);
 }
 
 /* ---- watching print jobs that no backend attends ---- */

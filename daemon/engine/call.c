@@ -6,7 +6,6 @@
 
 #include <assert.h>
 #include <inttypes.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -409,10 +408,10 @@ static bool call_ready(void *arg)
 {
   struct call *call = arg;
   const struct dx_permit *permit = &call->sub->job->drive->permit;
-  struct pollfd fd = {.fd = permit->heard_fd, .events = POLLIN};
 
   if (call->kind != CALLS_GET &&
-      (!permit->stands || (permit->is_heard && poll(&fd, 1, 0) != 0)))
+      (!permit->stands ||
+       (permit->heard != NULL && dx_channel_has_unread(permit->heard))))
     return false;
   return call->kind == CALLS_NONE ||
          engine_leave_in_slot(&call->slot, call->sub);

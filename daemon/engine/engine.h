@@ -54,11 +54,11 @@ enum dx_rest {
 struct dx_permit {
   int64_t until_ms; /* a request may begin before then: monotonic; 0: none may.
                        Unless it is INT64_MAX, it is for one request. */
-  int heard_fd;     /* if is_heard */
-  bool is_heard;    /* nothing leaves while there is unread data from heard_fd,
-                       which may withdraw it */
-  bool stands;      /* what has begun may leave: nothing has been learned that
-                       forbids it */
+  /* Nothing leaves while something from there is unread, which may withdraw it;
+   * NULL: none. */
+  const struct dx_channel *heard;
+  bool stands; /* what has begun may leave: nothing has been learned that
+                  forbids it */
 };
 
 /* What has happened to a job since it was taken last. */

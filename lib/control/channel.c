@@ -158,6 +158,13 @@ enum dx_code dx_note_parse(const struct dx_message *message,
 
 /* ---- one end ---- */
 
+bool dx_channel_has_unread(const struct dx_channel *channel)
+{
+  struct pollfd fd = {.fd = channel->fd, .events = POLLIN};
+
+  return poll(&fd, 1, 0) != 0;
+}
+
 bool dx_channel_is_behind(const struct dx_channel *channel)
 {
   return channel->out.len > 0;

@@ -179,6 +179,10 @@ enum dx_code dx_channel_open(int spool_dirfd, const char *spool_dir,
                              struct dx_err *err) DX_MUST_USE;
 void dx_channel_close(struct dx_channel *channel);
 
+/* True if the other end has sent something that was not received yet, or has
+ * disconnected. */
+bool dx_channel_has_unread(const struct dx_channel *channel);
+
 /* True while data is unsent: `fd` must be polled for writing, too. */
 bool dx_channel_is_behind(const struct dx_channel *channel);
 

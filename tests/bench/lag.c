@@ -317,7 +317,7 @@ static struct dx_engine *new_engine(const struct dx_config *config)
   return engine;
 }
 
-/* Nobody cancels a print job here. */
+/* No print job is canceled here. */
 static int64_t turn(struct dx_engine *engine)
 {
   int64_t next_ms = dx_engine_turn(engine);

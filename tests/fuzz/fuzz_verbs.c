@@ -87,12 +87,6 @@ void control_limit_silence(struct client *client, int64_t ms)
   client->silence_ms = ms;
 }
 
-bool control_has_unread(const struct client *client)
-{
-  (void)client;
-  return false;
-}
-
 void client_close(struct client *client)
 {
   client->is_gone = true;

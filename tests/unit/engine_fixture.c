@@ -712,8 +712,7 @@ static void answer(struct dx_job *job)
   case DX_MAY_SEND:
     job->drive->permit =
         (struct dx_permit){.until_ms = fixture.now_ms + DX_ASK_AGAIN_MS,
-                           .heard_fd = fixture.heard_fd,
-                           .is_heard = fixture.heard_fd != 0,
+                           .heard = fixture.heard,
                            .stands = true};
     break;
   case DX_MAY_CANCEL:

@@ -88,8 +88,8 @@ struct fixture {
   int failing_syncs; /* that many fsyncs of a directory fail next */
   bool (*odd)(const struct fixture_call *call, struct fixture_response *ret);
   enum dx_permission (*may_send)(struct dx_job *job); /* NULL: yes */
-  int heard_fd;          /* from which that is withdrawn; 0: none */
-  void (*on_sync)(void); /* called at every fsync */
+  const struct dx_channel *heard; /* which may withdraw that; NULL: none */
+  void (*on_sync)(void);          /* called at every fsync */
 
   /* What happened. */
   int64_t now_ms;

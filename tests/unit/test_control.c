@@ -447,18 +447,18 @@ static void client_may_not_be_silent_for_longer_than_its_limit(void **state)
   client = dial_and_hear(control);
   say(control, client, "alive\n", 6);
   control_limit_silence(seen.last, 5000);
-  assert_false(control_has_unread(seen.last));
+  assert_false(dx_channel_has_unread(&seen.last->channel));
   now_ms += 4999;
   say(control, client, "leave\n", 6);
   now_ms += 4999;
   control_turn(control);
   assert_int_equal(control_clients(control), 1);
   assert_int_equal(write(client, "leave\n", 6), 6);
-  assert_true(control_has_unread(seen.last));
+  assert_true(dx_channel_has_unread(&seen.last->channel));
   dx_clock_use(&hasty_clock);
   control_turn(control); /* it reads nothing */
   dx_clock_use(&test_clock);
-  assert_true(control_has_unread(seen.last));
+  assert_true(dx_channel_has_unread(&seen.last->channel));
   assert_int_equal(control_clients(control), 1);
   control_turn(control);
   now_ms += 5000;

@@ -834,6 +834,7 @@ static void request_that_may_not_leave_asks_again(void **state)
 /* What the backend has sent may be that its print job is canceled. */
 static void nothing_leaves_before_the_backend_is_heard(void **state)
 {
+  struct dx_channel backend;
   int ends[2];
   char byte;
 
@@ -841,7 +842,8 @@ static void nothing_leaves_before_the_backend_is_heard(void **state)
   (void)fixture_job(1, false);
   assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
   assert_int_equal(write(ends[1], "s", 1), 1);
-  fixture.heard_fd = ends[0];
+  backend = (struct dx_channel)DX_CHANNEL_OF(ends[0]);
+  fixture.heard = &backend;
   fixture_drive(fixture.now_ms + 10 * S);
   assert_true(fixture.count[POST] > 0);
   assert_false(fixture_nth(POST, fixture.count[POST])->was_sent);
@@ -849,6 +851,19 @@ static void nothing_leaves_before_the_backend_is_heard(void **state)
   assert_int_equal(fixture_drive_to_end(), DX_OK);
   (void)close(ends[0]);
   (void)close(ends[1]);
+}
+
+/* If its print job is canceled then, what was sent goes on. */
+static void document_that_was_sent_does_not_ask(void **state)
+{
+  struct dx_job *job = fixture_job(1, false);
+
+  (void)state;
+  fixture.processing_ms = 20 * S;
+  fixture_begin();
+  while (job->submissions[0].state != DX_ST_UPLOADED)
+    fixture_drive(fixture.now_ms + 1);
+  assert_null(job->drive->asking);
 }
 
 /* What cupsd said may have changed since then. */
@@ -1259,6 +1274,7 @@ int main(void)
       ON_STAGE(permission_is_used_immediately),
       ON_STAGE(request_that_may_not_leave_asks_again),
       ON_STAGE(nothing_leaves_before_the_backend_is_heard),
+      ON_STAGE(document_that_was_sent_does_not_ask),
       ON_STAGE(permission_that_is_not_used_ends),
       ON_STAGE(unwritten_journal_withholds_what_is_permitted),
       ON_STAGE(woken_job_requests_permission_immediately),

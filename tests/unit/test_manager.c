@@ -146,12 +146,6 @@ void control_limit_silence(struct client *client, int64_t ms)
   client->silence_ms = ms;
 }
 
-bool control_has_unread(const struct client *client)
-{
-  (void)client;
-  return false;
-}
-
 static struct manager manager;
 static struct dx_err err;
 
