@@ -122,7 +122,7 @@ check_PROGRAMS += $(unit_programs)
 TESTS += $(unit_programs)
 # What hangs is named, and its log says in which test.
 LOG_COMPILER = timeout
-AM_LOG_FLAGS = -k 10 400
+AM_LOG_FLAGS = -k 10 1200
 
 # What these need besides.
 tests_model_model_one_SOURCES = tests/model/model_one.c \

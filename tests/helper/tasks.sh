@@ -1,6 +1,6 @@
 # tasks.sh - runs test scripts side by side, and those that failed once more, and
 # adds up their counts, for test.sh. To be sourced by bash; the sourcing script
-# sets work, a directory with an empty directory out.
+# sets work, a directory with an empty directory out, and cores.
 # shellcheck disable=SC2154
 
 log_of() { echo "$work/out/${1//[\/ ]/-}"; } # NAME
@@ -12,7 +12,9 @@ task() # NAME LIMIT-S COMMAND...
   name=$1 limit=$2 begin=$SECONDS
   log=$(log_of "$name")
   shift 2
-  timeout -k 60 "$limit" "$@" > "$log" 2>&1 < /dev/null &
+  # In a session of its own: Linux divides the processors among sessions, and each
+  # cupsd of a test has one. All scripts together would get no more than one cupsd.
+  setsid timeout -k 60 "$limit" "$@" > "$log" 2>&1 < /dev/null &
   pid=$!
   trap 'kill $pid; wait $pid; exit 1' TERM
   wait $pid
@@ -59,13 +61,29 @@ judge() # NAME LOG STATUS
   fi
 }
 
-# Reads tasks, one per line, and runs N of them at once. run_again may run these
-# again; not those that are run by themselves, such as the build.
+# Whether the processors have enough to do: in half a second, more than three
+# processes ran or could have run on each.
+busy()
+{
+  local running i sum=0
+  for i in 1 2 3 4 5; do
+    read -r _ _ _ running _ < /proc/loadavg
+    sum=$((sum + ${running%/*} - 1))
+    sleep 0.1
+  done
+  [ $sum -gt $((5 * 3 * cores)) ]
+}
+
+# Reads tasks, one per line, and runs at most N of them at once: most of them wait
+# most of their time. On a slow machine they do not, and the more run, the more
+# miss their limits: there, two for each processor. run_again may run these again;
+# not those that are run by themselves, such as the build.
 at_once() # N
 {
   local words
   while read -ra words; do
     while [ "$(jobs -rp | wc -l)" -ge "$1" ]; do wait -n; done
+    while [ "$(jobs -rp | wc -l)" -ge $((2 * cores)) ] && busy; do sleep 1; done
     echo "${words[*]}" > "$(log_of "${words[0]}").task"
     task "${words[@]}" &
   done
