@@ -111,10 +111,20 @@ static bool is_valid(int64_t asked_ms, int64_t valid_ms)
 
 /* ---- the end of a question ---- */
 
+static struct questions *list_of(struct cupsd *cupsd, enum question_step step)
+{
+  return step == IN_LINE ? &cupsd->line : &cupsd->others;
+}
+
 static void set_step(struct question *q, enum question_step step)
 {
   struct cupsd *cupsd = q->cupsd;
+  struct questions *from = list_of(cupsd, q->step), *to = list_of(cupsd, step);
 
+  if (from != to) {
+    TAILQ_REMOVE(from, q, link);
+    TAILQ_INSERT_TAIL(to, q, link);
+  }
   if (cupsd->asked == q)
     cupsd->asked = NULL;
   if (step == ASKS)
@@ -293,7 +303,7 @@ static void end_list(struct cupsd *cupsd,
   list->was_told &= list->gaps > 0;
   if (list->count > 0)
     qsort(list->jobs, list->count, sizeof(*list->jobs), by_id);
-  TAILQ_FOREACH (q, &cupsd->questions, link)
+  TAILQ_FOREACH (q, &cupsd->others, link)
     if (q->step == NEEDS_ACTIVE) {
       if (is_known) /* it may request the list again */
         evaluate(q);
@@ -389,9 +399,8 @@ static void on_job(void *ctx, const struct dx_http_response *response)
     dx_print_job_read(response->body, response->body_len, q->about->uuid,
                       &q->job);
   else /* the queries in the line would fail, too */
-    TAILQ_FOREACH (other, &cupsd->questions, link)
-      if (other->step == IN_LINE)
-        set_answer(other, DX_ANSWER_NONE);
+    while ((other = TAILQ_FIRST(&cupsd->line)) != NULL)
+      set_answer(other, DX_ANSWER_NONE);
   if (!dx_print_job_is_known(&q->job))
     set_answer(q, q->job.answer);
   else if (!dx_spool_key(q->about->uuid, q->about->cups_id,
@@ -415,24 +424,19 @@ static void start_next(struct cupsd *cupsd)
 {
   struct question *q;
 
-  if (cupsd->asked != NULL)
-    return;
-  TAILQ_FOREACH (q, &cupsd->questions, link) {
+  while (cupsd->asked == NULL && (q = TAILQ_FIRST(&cupsd->line)) != NULL) {
     struct dx_buf bytes = {0};
 
-    if (q->step != IN_LINE)
-      continue;
     q->job =
         (struct dx_print_job){.answer = DX_ANSWER_NONE, .may_run_again = true};
     q->place = DX_PLACE_SAME;
     q->asked_ms = dx_monotonic_ms();
     q->until_ms = q->asked_ms + DX_ASK_CUPSD_MS;
     set_step(q, ASKS);
-    if (post(cupsd,
-             dx_print_job_request(q->about->cups_id, q->about->user, &bytes),
-             &bytes, DX_ASK_CUPSD_MS, on_job, log_call, q, &q->call))
-      return;
-    set_answer(q, DX_ANSWER_NONE);
+    if (!post(cupsd,
+              dx_print_job_request(q->about->cups_id, q->about->user, &bytes),
+              &bytes, DX_ASK_CUPSD_MS, on_job, log_call, q, &q->call))
+      set_answer(q, DX_ANSWER_NONE);
   }
 }
 
@@ -452,7 +456,7 @@ static bool begin_question(struct cupsd *cupsd, const struct dx_job *job,
   q->cupsd = cupsd;
   q->owner = question;
   q->about = job;
-  TAILQ_INSERT_TAIL(&cupsd->questions, q, link);
+  TAILQ_INSERT_TAIL(&cupsd->others, q, link);
   *question = q;
   return true;
 }
@@ -465,9 +469,9 @@ void cupsd_forget(struct question **question)
   if (q == NULL)
     return;
   cupsd = q->cupsd;
-  TAILQ_REMOVE(&cupsd->questions, q, link);
   dx_http_cancel(&q->call);
   set_step(q, ANSWERED);
+  TAILQ_REMOVE(&cupsd->others, q, link);
   free(q);
   *question = NULL;
   start_next(cupsd); /* if this one was asked */
@@ -591,7 +595,8 @@ void cupsd_start(struct cupsd *cupsd, struct dx_http *http,
                  const struct dx_config *config)
 {
   *cupsd = (struct cupsd){.http = http, .config = config};
-  TAILQ_INIT(&cupsd->questions);
+  TAILQ_INIT(&cupsd->line);
+  TAILQ_INIT(&cupsd->others);
 }
 
 void cupsd_stop(struct cupsd *cupsd)
@@ -600,13 +605,14 @@ void cupsd_stop(struct cupsd *cupsd)
 
   /* Not one by one, with cupsd_forget(): then cupsd would be asked the next
    * question after each. */
-  for (q = TAILQ_FIRST(&cupsd->questions); q != NULL; q = next) {
+  TAILQ_CONCAT(&cupsd->others, &cupsd->line, link);
+  for (q = TAILQ_FIRST(&cupsd->others); q != NULL; q = next) {
     next = TAILQ_NEXT(q, link);
     dx_http_cancel(&q->call);
     *q->owner = NULL;
     free(q);
   }
-  TAILQ_INIT(&cupsd->questions);
+  TAILQ_INIT(&cupsd->others);
   cupsd->asked = NULL;
   forget_rerun(cupsd);
   dx_http_cancel(&cupsd->active.call);

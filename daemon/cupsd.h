@@ -54,7 +54,7 @@ struct cupsd_rerun;
 struct cupsd {
   struct dx_http *http;
   const struct dx_config *config;
-  TAILQ_HEAD(, question) questions;
+  TAILQ_HEAD(questions, question) line, others; /* line: to be asked next */
   struct question *asked; /* the one that ASKS; NULL: none */
   uint64_t answers;       /* how many questions were answered */
   struct cupsd_list active;
