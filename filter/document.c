@@ -51,17 +51,20 @@ static bool document_has_commands(const char *bytes, size_t len)
   return i < len && bytes[i] == '\033';
 }
 
-/* PostScript and CUPS's banners are not text, but instructions to a printer; in
- * RTF, letters and digits are written as codes. */
+/* PostScript, CUPS's banners, HP-GL, and labels are not text, but instructions
+ * to a printer; in RTF, letters and digits are written as codes. */
 static bool document_is_text(const char *bytes, size_t len)
 {
-  static const char *const others[] = {"%!", "\004%!", "#PDF-BANNER",
-                                       "#CUPS-BANNER", "{\\rtf"};
-  size_t i;
+  static const char *const others[] = {"%!",     "#PDF-BANNER", "#CUPS-BANNER",
+                                       "{\\rtf", "IN;",         "^XA"};
+  size_t i, begin = 0;
 
+  while (begin < len && strchr("\004\t\n\r ", bytes[begin]) != NULL &&
+         bytes[begin] != '\0')
+    begin++;
   for (i = 0; i < sizeof(others) / sizeof(others[0]); i++)
-    if (len >= strlen(others[i]) &&
-        memcmp(bytes, others[i], strlen(others[i])) == 0)
+    if (len - begin >= strlen(others[i]) &&
+        memcmp(bytes + begin, others[i], strlen(others[i])) == 0)
       return false;
   return len > 0 &&
          (dx_text_is_utf16(bytes, len) || memchr(bytes, '\0', len) == NULL ||

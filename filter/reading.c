@@ -168,11 +168,22 @@ static bool is_reset(const wchar_t *chars, size_t count)
   return chars[0] == ESC && count >= 2 && (chars[1] == 'E' || chars[1] == '@');
 }
 
-/* The length of ESC [ ... m; 0: it is something else, or hides the text (8) or
- * crosses it out (9). The numbers after 38, 48, and 58 are those of a color. */
+/* Numbers between ESC [ and m that leave the text as it is: not those that hide
+ * it (8), cross it out (9), choose another font (10 to 20), or raise it (73).
+ */
+static bool is_style(long number)
+{
+  return number <= 7 || (number >= 21 && number <= 49) || number == 58 ||
+         number == 59 || (number >= 90 && number <= 107);
+}
+
+/* The length of ESC [ ... m; 0: it is something else, or changes the text. The
+ * numbers after 38, 48, and 58 are those of a color; so are all behind ":". */
 static size_t color_length(const wchar_t *chars, size_t count)
 {
-  bool hides = false, in_color = false;
+  enum { KIND = -1 };
+  int left = 0; /* numbers of the color; KIND: the next tells how many */
+  bool is_part = false;
   size_t n = 2;
   long number;
 
@@ -180,13 +191,22 @@ static size_t color_length(const wchar_t *chars, size_t count)
     return 0;
   for (;; n++) {
     for (number = 0; n < count && chars[n] >= '0' && chars[n] <= '9'; n++)
-      number = number < 100 ? number * 10 + (chars[n] - '0') : number;
-    hides = hides || (!in_color && (number == 8 || number == 9));
-    in_color = in_color || number == 38 || number == 48 || number == 58;
+      number = number < 1000 ? number * 10 + (chars[n] - '0') : number;
+    if (is_part)
+      left = 0;
+    else if (left == KIND)
+      left = number == 5 ? 1 : number == 2 ? 3 : 0;
+    else if (left > 0)
+      left--;
+    else if (number == 38 || number == 48 || number == 58)
+      left = KIND;
+    else if (!is_style(number))
+      return 0;
     if (n == count || (chars[n] != ';' && chars[n] != ':'))
       break;
+    is_part = chars[n] == ':';
   }
-  return n < count && chars[n] == 'm' && !hides ? n + 1 : 0;
+  return n < count && chars[n] == 'm' ? n + 1 : 0;
 }
 
 /* STX, ETX, and others, which frame a transmission; a checksum may follow. */
@@ -200,16 +220,16 @@ static bool is_frame(wchar_t ch)
  * True for control characters that begin a command, delete a line or character,
  * change the order of characters, or separate values: without them, other
  * values remain. MLLP ends a message with FS and CR; other frames may begin and
- * end a line. `before`: the last character before it and such frames; 0: none.
+ * end a line, of which something was printed before (is_begun).
  */
-static bool is_command(const wchar_t *chars, size_t count, wchar_t before)
+static bool is_command(const wchar_t *chars, size_t count, bool is_begun)
 {
   size_t i = 0;
 
   while (i < count && is_frame(chars[i]))
     i++;
   if (i > 0)
-    return before > ' ' && i < count && chars[i] > ' ';
+    return is_begun && i < count && chars[i] > ' ';
   switch (chars[0]) {
   case 0x18: /* CAN */
   case ESC:
@@ -234,8 +254,7 @@ static bool is_command(const wchar_t *chars, size_t count, wchar_t before)
 static bool remove_commands(wchar_t *chars, size_t *count)
 {
   size_t begin = 0, end = *count, i, n, len = *count;
-  bool is_ignored = false;
-  wchar_t before = 0;
+  bool is_ignored = false, is_begun = false;
 
   while (begin < len &&
          (is_blank(chars[begin]) || is_reset(chars + begin, len - begin)))
@@ -251,12 +270,11 @@ static bool remove_commands(wchar_t *chars, size_t *count)
       continue;
     if (chars[i] == DC3 || chars[i] == DC1)
       is_ignored = chars[i] == DC3;
-    if (is_command(chars + i, len - i, before) ||
+    if (is_command(chars + i, len - i, is_begun) ||
         (is_ignored && !is_blank(chars[i])) ||
         (chars[i] == SUB && begin < len && i < end))
       return false;
-    if (!is_frame(chars[i]))
-      before = chars[i];
+    is_begun = !reading_ends_line(chars[i]) && (is_begun || chars[i] > ' ');
     chars[(*count)++] = chars[i];
     n = 1;
   }

@@ -36,6 +36,8 @@
 #define TEXT_OUT_BYTES 65536
 #define TEXT_PAGE_MAX (TEXT_GRID_MAX * TEXT_GRID_MAX) /* of a page */
 #define TEXT_CACHE 4096 /* glyphs; a power of two */
+#define TEXT_NBSP 0xA0
+#define TEXT_WIDE_SPACE 0x3000
 #define TEXT_LRM 0x200E /* invisible, with a direction */
 #define TEXT_RLM 0x200F
 
@@ -421,7 +423,8 @@ static bool text_is_under(const struct text *t, int at)
 
 /* Prints a character over the one at the current column, of which items[at] is
  * the first item, or items[at - 1] one that is wider. Both can be read if they
- * are the same, or one is an underscore; or a blank that was there before. */
+ * are the same, or one is an underscore; or a blank that was there before. A
+ * blank that is underlined remains one: it may separate two words. */
 static void text_overstrike(struct text *t, int at, uint32_t ch, int width)
 {
   struct item *item;
@@ -436,7 +439,7 @@ static void text_overstrike(struct text *t, int at, uint32_t ch, int width)
                    "line %zu has characters printed over others", t->lines);
     return;
   }
-  if (text_is_under(t, at) && ch != ' ') {
+  if (text_is_under(t, at) && (ch != '_' || item->ch == '_')) {
     item->ch = ch;
     item->columns = width;
   }
@@ -483,18 +486,39 @@ static void text_add(struct text *t, uint32_t ch)
   t->items[at] = item;
 }
 
-/* Ends the line if a word begins here that does not fit on it. */
+/* White space between words; not a blank that holds two parts together. */
+static bool text_is_space(wchar_t ch)
+{
+  return (ch <= ' ' && ch != '\b') || ch == TEXT_WIDE_SPACE;
+}
+
+/* Of a number, a date, or a range. */
+static bool text_is_of_number(wchar_t ch)
+{
+  return (ch >= '0' && ch <= '9') || wcschr(L".,:+-<>/", ch) != NULL;
+}
+
+/* Ends the line if a word begins here that does not fit on it, or a number: the
+ * rest of the word may be longer than a line. */
 static void text_wrap(struct text *t, size_t at)
 {
   const wchar_t *chars = t->chars;
+  bool is_number = false;
   long end = t->column;
 
-  if (t->count == t->begin || chars[at] <= ' ' || chars[at - 1] > ' ' ||
+  if (t->count == t->begin || text_is_space(chars[at]) || chars[at] == '\b' ||
       chars[at - 1] == '\b')
     return;
-  for (; at < t->len && (chars[at] > ' ' || chars[at] == '\b'); at++)
+  if (!text_is_space(chars[at - 1])) {
+    is_number = text_is_of_number(chars[at]);
+    if (!is_number || text_is_of_number(chars[at - 1]))
+      return;
+  }
+  for (; at < t->len &&
+         (is_number ? text_is_of_number(chars[at]) : !text_is_space(chars[at]));
+       at++)
     end += chars[at] == '\b' ? -1 : text_columns(chars[at]);
-  if (end > t->columns)
+  if (end > t->columns && (!is_number || end - t->column <= t->columns))
     text_end_line(t);
 }
 
@@ -524,6 +548,13 @@ static void text_feed(struct text *t)
     case '\b':
       t->column -= t->column > 0;
       break;
+    case TEXT_WIDE_SPACE:
+      text_add(t, ' ');
+      text_add(t, ' ');
+      break;
+    case TEXT_NBSP:
+      text_add(t, ' ');
+      break;
     default:
       text_add(t, (uint32_t)t->chars[i]);
     }
@@ -532,12 +563,25 @@ static void text_feed(struct text *t)
 
 /* ---- reading ---- */
 
+/* A CR that moves nothing, at the beginning of a line or before another end. */
+static bool text_is_idle(const wchar_t *chars, size_t count, size_t i,
+                         wchar_t before)
+{
+  if (chars[i] != '\r')
+    return false;
+  return before == '\n' || before == '\f' ||
+         (i + 1 < count && chars[i + 1] == '\n') ||
+         (i + 2 < count && chars[i + 1] == '\r' && chars[i + 2] == '\n');
+}
+
 /* Reads the bytes of a file, or of a value, into `chars`: characters that are
- * not dropped, white space as ' ', the end of a line as '\n'. */
+ * not dropped, white space as one of three blanks, the end of a line as '\n'.
+ */
 static void text_read(struct text *t, const char *bytes, size_t len,
                       bool is_file)
 {
   wchar_t *chars = realloc(t->chars, (len + 1) * sizeof(*chars));
+  wchar_t before = 0;
   size_t count, i;
 
   t->len = 0;
@@ -552,8 +596,10 @@ static void text_read(struct text *t, const char *bytes, size_t len,
     reading_value(bytes, len, chars, &count);
   for (i = 0; i < count; i++) {
     wchar_t ch = chars[i];
+    bool is_idle = text_is_idle(chars, count, i, before);
 
-    if (ch == '\r' && i + 1 < count && chars[i + 1] == '\n')
+    before = ch;
+    if (is_idle)
       continue;
     if (reading_ends_line(ch))
       ch = '\n';
@@ -562,12 +608,13 @@ static void text_read(struct text *t, const char *bytes, size_t len,
                              (ch >= 0x202A && ch <= 0x202E) ||
                              (ch >= 0x2066 && ch <= 0x2069) || ch == 0xFEFF)
       continue;
-    else if (ch == 0xA0 || ch == 0x202F ||
-             (ch >= 0x1680 &&
-              fribidi_get_bidi_type((FriBidiChar)ch) == FRIBIDI_TYPE_WS))
+    else if (ch == TEXT_NBSP || ch == 0x2007 || ch == 0x202F)
+      ch = TEXT_NBSP;
+    else if (ch >= 0x1680 && ch != TEXT_WIDE_SPACE &&
+             fribidi_get_bidi_type((FriBidiChar)ch) == FRIBIDI_TYPE_WS)
       ch = ' ';
     chars[t->len++] = ch;
-    t->ink = t->ink || ch > ' ';
+    t->ink = t->ink || (!text_is_space(ch) && ch != '\b' && ch != TEXT_NBSP);
   }
 }
 
@@ -644,6 +691,16 @@ static enum dx_reason text_end(struct text *t)
   return reason;
 }
 
+/* Nothing but blanks follows the end of the last page. */
+static bool text_is_blank(const struct text *t)
+{
+  int i = 0;
+
+  while (i < t->count && t->items[i].ch == ' ')
+    i++;
+  return i == t->count;
+}
+
 static enum dx_reason text_to_pdf(const unsigned char *bytes, size_t len,
                                   const struct options *options, int out_fd,
                                   struct pdf_done *ret_done)
@@ -668,7 +725,7 @@ static enum dx_reason text_to_pdf(const unsigned char *bytes, size_t len,
                       (o->height - o->top - o->bottom) / t->line + 0.001);
   text_read(t, (const char *)bytes, len, true);
   text_feed(t);
-  if (t->reason == DX_REASON_NONE && t->count > 0)
+  if (t->reason == DX_REASON_NONE && !text_is_blank(t))
     text_end_page(t);
   if (t->reason == DX_REASON_NONE && !t->ink)
     t->reason = DX_REASON_EMPTY;

@@ -246,10 +246,13 @@ static void process(struct job *job, enum dx_reason received, int64_t length)
                  type != NULL ? document_sent_as(type) : "");
   is_text = type != NULL && strcmp(type, DX_MIME_TEXT) == 0;
   /* A client may declare a banner, whose instructions could print any file that
-   * CUPS's filters can read. XBM and XPM pictures are source code. */
+   * CUPS's filters can read. SVG, XBM, and XPM pictures are source code; but
+   * cupsd takes a text that begins with "P1" or "BM" for a picture. */
   is_banner =
       is_text && strcmp(entry->origin, "application/vnd.cups-pdf-banner") == 0;
-  is_source = is_text && strncmp(entry->origin, "image/", 6) == 0;
+  is_source = is_text && strncmp(entry->origin, "image/", 6) == 0 &&
+              strncmp(entry->origin, "image/x-portable-", 17) != 0 &&
+              strcmp(entry->origin, "image/x-bitmap") != 0;
   dx_filename_from_title(job->title, entry->type, entry->name);
   (void)snprintf(not_stored, sizeof(not_stored),
                  "it could not be stored in the temporary directory '%s', "

@@ -91,15 +91,50 @@ static bool precedes_number(const struct place *p)
   return isdigit(at(p, 1)) || (is_white(at(p, 1)) && isdigit(at(p, 2)));
 }
 
+static bool is_line_end(int ch)
+{
+  return ch == '\n' || ch == '\r';
+}
+
 /* \xBB before the byte in its line: \xAB may close what it has opened. */
 static bool is_in_quotes(const struct place *p)
 {
   int distance = -1;
 
-  while (p->at >= (size_t)-distance && at(p, distance) != '\n' &&
-         at(p, distance) != '\r' && at(p, distance) != 0xBB)
+  while (p->at >= (size_t)-distance && !is_line_end(at(p, distance)) &&
+         at(p, distance) != 0xBB)
     distance--;
   return at(p, distance) == 0xBB;
+}
+
+/* \xAB opens what a \xBB closes somewhere behind it. */
+static bool opens_quotes(const struct place *p)
+{
+  return memchr(p->bytes + p->at, 0xBB, p->len - p->at) != NULL;
+}
+
+static bool is_behind_digit_in_line(const struct place *p)
+{
+  int distance = -1;
+
+  while (p->at >= (size_t)-distance && !is_line_end(at(p, distance)) &&
+         !isdigit(at(p, distance)))
+    distance--;
+  return isdigit(at(p, distance));
+}
+
+/* The byte is at both ends of its line: a vertical line of DOS. */
+static bool is_frame_of_line(const struct place *p)
+{
+  size_t end = p->at + 1;
+
+  if (p->at > 0 && !is_line_end(at(p, -1)))
+    return false;
+  while (end < p->len && !is_line_end(p->bytes[end]))
+    end++;
+  while (p->bytes[end - 1] == ' ')
+    end--;
+  return end - 1 > p->at && p->bytes[end - 1] == at(p, 0);
 }
 
 /* The C or F of a temperature follows. */
@@ -123,31 +158,52 @@ static bool is_symbol_of_dos(const struct place *p)
 
   switch (at(p, 0)) {
   case 0xAB: /* ½ */
-    return isdigit(before) && !isdigit(after) && !is_in_quotes(p);
+    return !is_in_quotes(p) &&
+           ((isdigit(before) && !isdigit(after)) || !opens_quotes(p));
   case 0xAC: /* ¼ */
-    return isdigit(before) && !isdigit(after);
-  case 0xE6: /* µ */
+    return !isdigit(after) && !is_letter(after);
+  case 0xBA: /* ║ */
+    return is_frame_of_line(p);
+  case 0xE6: /* µ; in Danish, "æg" is an egg */
     return (follows_number || before == '/' || before == '(') &&
-           precedes_unit(p);
+           precedes_unit(p) &&
+           (!is_white(before) || isdigit(at(p, -2)) || after != 'g' ||
+            at(p, 2) == '/');
   case 0xF8: /* ° */
     return (isdigit(before) && !is_letter(after)) || is_in_number_sign(p) ||
            ((follows_number || before == '(') && is_scale(p));
-  case 0xB3: /* ° of HP Roman-8 */
-    return (follows_number || before == '(') && is_scale(p);
+  case 0xB3: /* ° of HP Roman-8, │ */
+    return ((follows_number || before == '(') && is_scale(p)) ||
+           is_frame_of_line(p);
   case 0xF1: /* ± */
   case 0xF2: /* ≥ */
   case 0xFE: /* ± of HP Roman-8 */
     return (follows_number || before == '(') && precedes_number(p);
-  case 0xF3: /* ≤, µ of HP Roman-8; in Spanish, "or" between two numbers */
+  case 0xF3: /* ≤, ¾, µ of HP Roman-8; in Spanish, "or" between two numbers */
     return ((follows_number || before == '(') && isdigit(after)) ||
+           (isdigit(before) && !is_letter(after)) ||
+           (is_white(before) && precedes_number(p) &&
+            !is_behind_digit_in_line(p)) ||
            ((is_behind_number(p) || before == '/' || before == '(') &&
-            precedes_unit(p));
+            precedes_unit(p)) ||
+           (is_white(before) && (after == 'g' || after == 'l') &&
+            at(p, 2) == '/');
+  case 0xFB: /* ¹ */
+    return isdigit(before);
   case 0xFC: /* ³ */
   case 0xFD: /* ² */
     return follows_measure(p) && !is_letter(after);
   default:
     return false;
   }
+}
+
+/* Letters of HP Roman-8, small there and capital in Windows-1252: ä, ö, ü, é.
+ */
+static bool is_letter_of_hp(const struct place *p)
+{
+  return strchr("\xCC\xCE\xCF\xC8", at(p, 0)) != NULL &&
+         class_of(at(p, -1)) == 'U' && islower(at(p, 1));
 }
 
 /* Symbols and letters of the Macintosh. */
@@ -170,9 +226,17 @@ static bool is_of_macintosh(const struct place *p)
   case 0xB2: /* ≤ */
   case 0xB3: /* ≥ */
     return (is_white(before) || before == '(') && precedes_number(p);
+  case 0xD0: /* – */
+  case 0xD1: /* — */
+    return isdigit(before) && isdigit(after);
   default:
     return false;
   }
+}
+
+static bool is_continuation(int ch) /* not a blank, and not a quotation mark */
+{
+  return ch >= 0x80 && ch < 0xC0 && ch != 0xA0 && ch != 0xAB && ch != 0xBB;
 }
 
 /* The bytes of a character in UTF-8 that do not occur together otherwise: then
@@ -184,6 +248,8 @@ static bool is_utf8(const struct place *p)
   if (first == 0xC2 && is_white(second) &&
       (is_behind_number(p) || precedes_number(p)))
     return true; /* the second byte is lost, of the sign of degrees or so */
+  if (first == 0xE2 && is_continuation(second) && is_continuation(at(p, 2)))
+    return true; /* ≤, –, ’, and other symbols */
   return (first == 0xC2 &&
           (second == 0xB0 || second == 0xB1 || second == 0xB2 ||
            second == 0xB3 || second == 0xB5 || second == 0xBD)) ||
@@ -206,7 +272,7 @@ static bool is_misplaced(const struct place *p)
   case 0x98: /* ˜ */
     return follows || precedes;
   case 0x9B: /* ›; a command of printers, ESC [ with 8 bits */
-    return !follows && isdigit(after);
+    return isdigit(after);
   case 0x95: /* • */
   case 0xA1: /* ¡ */
   case 0xA2: /* ¢ */
@@ -231,6 +297,13 @@ static bool is_misplaced(const struct place *p)
   }
 }
 
+/* In Irish, "h", "n", and "t" may be before a capital vowel. */
+static bool is_behind_prefix(const struct place *p)
+{
+  return strchr("\xC1\xC9\xCD\xD3\xDA", at(p, 0)) != NULL &&
+         strchr("hnt", at(p, -1)) != NULL && !is_letter(at(p, -2));
+}
+
 static bool is_doubtful(const struct place *p)
 {
   int before = at(p, -1), after = at(p, 1), distance = 1;
@@ -245,25 +318,42 @@ static bool is_doubtful(const struct place *p)
       return true;
     break;
   case 'U':
-    if (class_of(before) == 'L')
+    if (class_of(before) == 'L' && !is_behind_prefix(p))
       return true;
     break;
   default:
     break;
   }
-  return is_misplaced(p) || is_symbol_of_dos(p) || is_of_macintosh(p) ||
-         is_utf8(p);
+  return is_misplaced(p) || is_symbol_of_dos(p) || is_letter_of_hp(p) ||
+         is_of_macintosh(p) || is_utf8(p);
+}
+
+/* A word of three letters ends before the byte, none of which is in ASCII. With
+ * the umlauts of a German test page, it is plausible. */
+static bool is_word_of_another_script(const struct place *p)
+{
+  int i, umlauts = 0;
+
+  for (i = -3; i < 0; i++) {
+    if (!is_letter(at(p, i)) || at(p, i) < 0x80)
+      return false;
+    umlauts += strchr("\xC4\xD6\xDC\xDF\xE4\xF6\xFC", at(p, i)) != NULL;
+  }
+  return umlauts < 3 && !is_letter(at(p, 0)) && !is_letter(at(p, -4));
 }
 
 size_t windows1252_doubt(const unsigned char *bytes, size_t len)
 {
   struct place p = {bytes, len, 0};
   size_t run = 0; /* bytes above 7F before this one */
+  int words = 0;
   bool equal = true;
 
   for (; p.at < len; p.at++) {
     int ch = bytes[p.at];
 
+    if (run == 3 && !equal && is_word_of_another_script(&p) && ++words == 2)
+      return p.at;
     if (ch < 0x80 || ch == 0xA0 || ch == 0xAB || ch == 0xBB) {
       run = 0;
       equal = true;

@@ -77,10 +77,14 @@ is 'the resolution is kept' \
 
 # --- what is no BMP ----------------------------------------------------------
 
-export CONTENT_TYPE=text/plain
-printf 'BM 24.3 kg/m2 (normal)\n' > "$dir/bmi.txt"
+# cupsd takes them for pictures.
+export CONTENT_TYPE=image/x-bitmap
+printf 'BM 24.3 kg/m\xb2 (normal)\n' > "$dir/bmi.txt"
 is 'a text that begins with BM' "$(result "$dir/bmi.txt")" 'document 1 0'
-is 'and its words' "$(text_of "$dir/body")" 'BM 24.3 kg/m2 (normal)'
+is 'and its words' "$(text_of "$dir/body")" 'BM 24.3 kg/m² (normal)'
+export CONTENT_TYPE=image/x-portable-bitmap
+printf 'P1 Jane Roe\n' > "$dir/p1.txt"
+is 'a text that begins with P1' "$(result "$dir/p1.txt")" 'document 1 0'
 export CONTENT_TYPE=image/x-xbitmap
 printf '#define w_width 8\n#define w_height 1\nstatic char w_bits[] = { 0x1 };\n' \
   > "$dir/t.xbm"

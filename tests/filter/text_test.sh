@@ -32,6 +32,35 @@ unknown() # LINE
 printf 'LAB REPORT\r\nWBC 5.40\r\nHemoglobin \eE13.20\eF g/dL\r\n' > "$dir/bold.txt"
 "$mkpdf" "$dir/one.pdf" one
 
+section 'layout'
+
+back() { printf '\b%.0s' $(seq "$1"); } # N
+long=$(printf 'x%.0s' $(seq 75))
+printf 'Jane Roe 250 000%s________________\n_\bA_\b _\bB\n' "$(back 16)" \
+  > "$dir/words.txt"
+is 'an underlined blank separates two words' "$(outcome "$dir/words.txt")" \
+  'sent Jane Roe 250 000 A B'
+printf '%s^PLT|138|10*3/uL\n' "$long" > "$dir/value.txt"
+is 'a number is not divided at the end of a line' "$(outcome "$dir/value.txt")" \
+  "sent $long^PLT| 138|10*3/uL"
+printf '%s PLT 250\xc2\xa0000 /ul\n' "${long:3}" > "$dir/group.txt"
+is 'nor its groups' "$(outcome "$dir/group.txt")" "sent ${long:3} PLT 250 000 /ul"
+printf 'AB\xe3\x80\x80\xe3\x80\x80C\n123456C\n' > "$dir/wide.txt"
+result "$dir/wide.txt" > "$dir/null"
+is 'a blank of Japan is two columns wide' \
+  "$(pdftotext -bbox "$dir/body" - | sed -n 's/.*xMax="\([0-9.]*\)".*C<.*/\1/p' | uniq | wc -l)" 1
+printf 'WBC 5.40\r\n\f \r\n' > "$dir/blanks.txt"
+is 'blanks behind the last page are no page' \
+  "$(result "$dir/blanks.txt") $(pdfinfo "$dir/body" | sed -n 's/^Pages: *//p')" \
+  'document 1 0 1'
+{
+  printf 'first\f\r'
+  for ((i = 1; i <= 60; i++)); do printf '%s\r\r\n' "$i"; done
+} > "$dir/returns.txt"
+is 'a carriage return that moves nothing is no line' \
+  "$(result "$dir/returns.txt") $(pdfinfo "$dir/body" | sed -n 's/^Pages: *//p')" \
+  'document 2 0 2'
+
 section 'commands for printers'
 
 printf '\e@\eMLAB REPORT\r\nWBC \e45.40\e5\r\n' > "$dir/escp.txt"
@@ -121,6 +150,14 @@ for text in 'P1 Jane Roe' 'P3\tJane' 'P6\n\nJane' 'P2 1 of 2' 'P1'; do
 done
 printf '%s\n' '{\rtf1 M\u252?ller WBC 5.40}' > "$dir/rich.txt"
 has 'the codes of RTF are no text' "$(outcome "$dir/rich.txt")" '^type '
+for text in '\n%%!PS-Adobe-3.0' '\x04\x04%%!' '\r\n{\\rtf1' 'IN;SP1;' '^XA^FO50'; do
+  printf "$text\nWBC 5.40\n" > "$dir/source.txt"
+  has "what begins with '$text' is no text" "$(outcome "$dir/source.txt")" '^type '
+done
+printf ' %%! WBC 5.40\nINR; ^X\n' > "$dir/source.txt"
+has 'so is what only blanks precede' "$(outcome "$dir/source.txt")" '^type '
+printf 'INR; %%! ^XA\n' > "$dir/words.txt"
+is 'such words in a text are words' "$(outcome "$dir/words.txt")" 'sent INR; %! ^XA'
 printf 'WBC\0\e@5.40\n' > "$dir/binary.txt"
 has 'a NUL before a command is of another type' "$(outcome "$dir/binary.txt")" \
   '^type '

@@ -67,7 +67,7 @@ static const struct {
     {"\x0BMSH|A\rPID|1\r\x1C\r\x0BMSH|B\r\x1C\r\n", NULL},
     {"MSH|A\r\x1C", NULL},
     {"\x1B[1;31mHigh\x1B[0m 5.40\x1B[m\x1B[38:5:1mx", "High 5.40x"},
-    {"\x1B[38;5;8mWBC\x1B[48;2;9;8;9m 5.40\x1B[28;29;80m", "WBC 5.40"},
+    {"\x1B[38;5;8mWBC\x1B[48;2;9;8;9m 5.40\x1B[28;29;90m", "WBC 5.40"},
     {"\x1B[0;58:2::8:8:9mWBC", "WBC"},
     {"a\x13\r\n\x11z\x13\n", NULL},
     {"a\r\n\x1A\x1A\x1A\n\x1A", NULL},
@@ -136,6 +136,10 @@ static const struct {
     {"\x02WBC 5.40\x03"
      "17\r\n",
      "line 1 has a printer command"},
+    {"WBC 5.40 \x03"
+     "17\r\n",
+     "line 1 has a printer command"},
+    {"a\r\nWBC \x01W15.40\r\n", "line 2 has a printer command"},
     {"\x02"
      "1H|5.4\r\n\x02"
      "2R|5.40\x17\x04"
@@ -148,6 +152,11 @@ static const struct {
     {"WBC\n\x1B[8m5.40\x1B[0m", "line 2 has a printer command"},
     {"\x1B[1;9m5.40\x1B[29m 6.1", "line 1 has a printer command"},
     {"\x1B[4;009m5.40", "line 1 has a printer command"},
+    {"\x1B[38;5;196;9m5.40", "line 1 has a printer command"},
+    {"\x1B[48;2;1;2;3;8m5.40", "line 1 has a printer command"},
+    /* another font, a power */
+    {"WBC \x1B[12m3\x1B[10m5.40", "line 1 has a printer command"},
+    {"10\x1B[73m9\x1B[75m", "line 1 has a printer command"},
     {"\x1B[9", "line 1 has a printer command"},
     {"a\n\x13"
      "5.40\x11",

@@ -30,7 +30,8 @@ static const struct {
      NULL},
     {"\x8Ctz, \x9Cuvre, \x8Akoda, \x9Ekola, \xC5se, \xC6sop, \xD8re", NULL},
     {"100 \x80, \xA3 5, \xA5 9, \xA9 2024, \xBD l, \xBFqu\xE9? \xA1no!", NULL},
-    {"\xC4\xC4\xC4\xC4\xC4\xC4 \x97\x97\x97\x97\x97 \xA0\xA0\xAB\xAB", NULL},
+    {"\xC4\xC4\xC4\xC4\xC4\xC4 \x97\x97\x97\x97\x97 \xA0\xA0\xAB\xAB \xBB",
+     NULL},
     {"\xE9\xE8\xEA a", NULL},
     {"soft\xADhyphen, no\xA0"
      "break, o\xB4Neill, \x86 1970",
@@ -201,6 +202,32 @@ static const struct {
     {"a \xBB"
      "b\n3\xAB",
      "\xAB"},
+    {"take \xAB tablet", "\xAB"},
+    {"\xAB take\ntablet \xBB", NULL},
+    {"on Sunday \xAC tablet", "\xAC"},
+    {"Allergi: m\xE6lk, \xE6g", NULL},
+    {"Fe 5 \xE6g, 5\xE6g/l", "\xE6"},
+    {"Fe \xE6g/l", "\xE6"},
+    {"CRP \xF3 5 mg/l", "\xF3"},
+    {"4 d\xED"
+     "as\n\xF3 5",
+     "\xF3"},
+    {"Dosis 1\xF3 Tabl.", "\xF3"},
+    {"in \xF3g/dl", "\xF3"},
+    {"Se\xE1n \xD3g, \xF3g", NULL},
+    {"x10\xFB\xFD/l", "\xFB"},
+    {"s\xFBr, 5 \xFBr", NULL},
+    {"\xB3WBC\xB3"
+     "5.40\xB3\r\n",
+     "\xB3WBC"},
+    {"a\n\xBATemp\xBA"
+     "37.5\xBA  ",
+     "\xBA"},
+    {"PLT 138 10\xB3\n\xB3 see below\n1\xBA\n2\xBA\n\xBA", NULL},
+    /* HP Roman-8 */
+    {"M\xCFller", "\xCF"},
+    {"J\xCEnis", "\xCE"},
+    {"NO\xCBL, P\xC8RE, \xC8lia", NULL},
     /* the Macintosh */
     {"Jos\x8E", "\x8E"},
     {"M\x9Fller", "\x9F"},
@@ -228,7 +255,15 @@ static const struct {
      "60)",
      "\xB2"},
     {"3 m\xB2 5; 10\xB3/l; see \xB2 below", NULL},
+    {"4.0\xD0"
+     "10.0",
+     "\xD0"},
+    {"\xD0"
+     "i\xF0rik 5\xD0",
+     NULL},
     /* UTF-8 of which a part is damaged */
+    {"LDL \xE2\x89\xA4 3.0, M\xFCller", "\xE2"},
+    {"\xAB voil\xE2\xA0\xBB, p\xE2\xE9", NULL},
     {"37,5 \xC2\xB0"
      "C \xC3",
      "\xC2"},
@@ -239,6 +274,16 @@ static const struct {
     {"WBC \x9B"
      "4m5.40",
      "\x9B"},
+    {"H\x9B"
+     "0m",
+     "\x9B"},
+    /* words of other scripts: Hebrew, Cyrillic */
+    {"Name: \xEC\xE5\xE9 \xEB\xE4\xEF\n", "\n"},
+    {"\xD4\xC8\xCE: \xD6\xEE\xE9\r", "\r"},
+    {"\xE4\xF6\xFC \xC4\xD6\xDC \xDF, \xE9\xE8\xEA a\xE9\xE8\xEA", NULL},
+    /* Irish */
+    {"na h\xD3ige, \xC1th, i n\xC9irinn", NULL},
+    {"bh\xC9", "\xC9"},
     {"\x8B"
      "Wort\x9B, \x9BWort\x8B, 5\x9B, \x9B 5",
      NULL},
