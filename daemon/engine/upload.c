@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <strings.h>
 
 #define DX_REFUSED_PUT_TRIES 3 /* then a refusal is final */
@@ -92,6 +93,24 @@ static void upload_works(struct call *call)
   call->svc->upload.code = DX_OK;
 }
 
+/* A confirmation may come before the file: libcurl then stops, without an error
+ * if the connection is to be closed. The storage has only a part of it. */
+static enum dx_code upload_judge(const struct call *call, struct dx_err *err)
+{
+  const struct dx_http_response *response = call->response;
+  const struct dx_submission *sub = call->sub;
+  const struct dx_document *document =
+      &sub->job->documents[sub->files[call->item].document];
+  enum dx_code code = dx_judge(DX_CALL_PUT, response, err);
+
+  if (code != DX_OK || response->sent_bytes >= document->entry.length)
+    return code;
+  return dx_fail(err, DX_E_UNCLEAR, response->status,
+                 "the storage confirmed an upload after %" PRId64 " of %" PRId64
+                 " bytes",
+                 response->sent_bytes, document->entry.length);
+}
+
 static enum dx_code upload_done(struct call *call)
 {
   const struct dx_http_response *response = call->response;
@@ -99,7 +118,7 @@ static enum dx_code upload_done(struct call *call)
   struct run *run = run_of(sub);
   int64_t now = dx_monotonic_ms();
   struct dx_err err;
-  enum dx_code code = dx_judge(DX_CALL_PUT, response, &err);
+  enum dx_code code = upload_judge(call, &err);
   bool is_refusal =
       code == DX_E_GONE || code == DX_E_TOO_BIG || code == DX_E_REFUSED;
   bool is_unclear = response->err.code != DX_OK || code == DX_E_UNCLEAR;

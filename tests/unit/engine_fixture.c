@@ -438,7 +438,7 @@ static void fill(const struct way *way, char *body, struct dx_http_response *a)
   a->retry_after_ms = -1;
   a->sent_bytes = way->request.body_bytes;
   a->was_sent = way->sent;
-  if (way->is_odd && odd->sent_bytes > a->sent_bytes)
+  if (way->is_odd && odd->sent_bytes != 0)
     a->sent_bytes = odd->sent_bytes;
   if ((!way->is_odd || odd->landed) && !way->request.only_connects)
     a->status = serve(call, way->body, body);
@@ -748,12 +748,9 @@ static bool take_news(void)
 
 int64_t fixture_turn(void)
 {
-  int64_t next_ms;
+  int64_t next_ms = dx_engine_turn(fixture.engine);
 
-  do {
-    next_ms = dx_engine_turn(fixture.engine);
-  } while (take_news());
-  return next_ms;
+  return take_news() ? fixture.now_ms : next_ms;
 }
 
 void fixture_run(int64_t most_ms)

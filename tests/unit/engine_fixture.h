@@ -59,7 +59,7 @@ struct fixture_response {
   const char *body;  /* NULL: that of the good response */
   const char *retry_after;
   int64_t took_ms;    /* additional delay; if not sent, to connect */
-  int64_t sent_bytes; /* of a PUT, if more than the file's size */
+  int64_t sent_bytes; /* of a PUT; 0: the file's size */
   bool landed;        /* the service did what was requested */
   bool not_sent;      /* no byte has left */
   /* NULL, or what came from a real connection, instead of all of the above but

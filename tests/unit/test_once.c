@@ -239,6 +239,20 @@ static void upload_with_a_response_backs_off(void **state)
   }
 }
 
+/* The storage, or a proxy before it, responds when it has a part of the file.
+ */
+static void confirmation_before_the_end_of_the_file_is_none(void **state)
+{
+  (void)state;
+  always(PUT, 200);
+  script.to = 1;
+  script.response.sent_bytes = 1;
+  ends(DX_OK, "");
+  counts(1, 2, 1);
+  assert_in_range(fixture_gap_ms(fixture_nth(PUT, 1), fixture_nth(PUT, 2)), 0,
+                  SLACK_MS);
+}
+
 /* The first time at once, and then with the shortest backoff. */
 static void unclear_upload_that_makes_progress_is_retried_soon(void **state)
 {
@@ -1633,6 +1647,7 @@ static const struct CMUnitTest sending[] = {
     ONCE(registration_interrupted_by_a_crash_is_repeated),
     ONCE(a_registration_with_a_truncated_response_counts_as_lost),
     ONCE(unclear_upload_is_repeated_immediately),
+    ONCE(confirmation_before_the_end_of_the_file_is_none),
     ONCE(unclear_upload_is_repeated_until_its_url_expires),
     ONCE(complete_source_gets_no_further_uploads),
     ONCE(resumed_job_polls_before_it_uploads),
