@@ -232,6 +232,8 @@ void dx_engine_wake(struct dx_job *job)
 {
   if (!engine_has(job))
     return;
+  /* A response may have arrived already: it is no longer about anything. */
+  engine_abort_calls(job, false);
   job->drive->ask_ms = 0;
   engine_rouse(job->drive);
   /* The next turn begins with it: a permission does not last. */
