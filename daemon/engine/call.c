@@ -378,6 +378,9 @@ static void call_end(struct call *call)
     dx_breaker_drop(&call->svc->outage[call->kind], run_of(call->sub)->id);
     dx_breaker_drop(&call->svc->rejected[call->kind], run_of(call->sub)->id);
   }
+  /* Without a source, it shows nothing about whether sources fail. */
+  if (call->kind == CALLS_CREATE && call->sub->source_id == NULL)
+    dx_breaker_drop(&call->svc->failing, run_of(call->sub)->id);
   dx_temp_discard(&call->sink);
   dx_sha256_free(&call->sha);
   LIST_INSERT_HEAD(&call->engine->spare_calls, call, spare);

@@ -21,6 +21,7 @@ void engine_begin_poll(struct dx_submission *sub, int64_t wait_ms)
 
   memset(&run->poll, 0, sizeof(run->poll));
   run->poll.source.due_ms = dx_monotonic_ms() + wait_ms;
+  sub->overdue = false; /* it was the source before */
 }
 
 void engine_poll_first(struct dx_submission *sub)

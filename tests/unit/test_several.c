@@ -231,7 +231,6 @@ static void refused_section_does_not_hold_up_another(void **state)
       for (n = 0; n < 10; n++) {
         const struct dx_job *job = arrive(fixture_job(1, false));
         int64_t from_ms = fixture.now_ms;
-
         while (!is_extracted(job) && fixture.now_ms < from_ms + 60 * MIN)
           fixture_drive(fixture.now_ms + S);
         assert_true(fixture.now_ms <= from_ms + 120 * S);
@@ -749,6 +748,31 @@ static void outage_of_the_extraction_ends_nothing(void **state)
   assert_true(fixture.now_ms < fixture_nth(EXTRACT, 1)->ended_ms + 30 * S);
 }
 
+/* The two sources that come first end as failed, after the limit. The one that
+ * starts over first hangs. */
+static bool third_source_hangs(const struct fixture_call *call,
+                               struct fixture_response *ret)
+{
+  ret->body =
+      "{\"results\":{\"status\":\"processing\",\"expected_file_count\":1,"
+      "\"uploaded_file_count\":1}}";
+  return call->kind == SOURCE && call->source == 3;
+}
+
+static void source_that_hangs_does_not_hold_up_the_other(void **state)
+{
+  (void)state;
+  fixture.fails = fails_until;
+  fixture.odd = third_source_hangs;
+  fixture.processing_ms = 40 * MIN; /* overdue after 30 */
+  until_ms = FIXTURE_BEGIN_MS + 60 * MIN;
+  (void)fixture_job(1, false);
+  (void)fixture_job(1, false);
+  fixture_drive(FIXTURE_BEGIN_MS + 6 * 60 * MIN);
+  assert_true(fixture.count[POST] >= 4);
+  assert_int_equal(extracted(), 1);
+}
+
 /* Those that start over are older, and wait for hours. */
 static void failed_documents_do_not_hold_up_new_ones(void **state)
 {
@@ -1069,6 +1093,7 @@ int main(void)
       SEVERAL(failed_document_has_failed_after_three_start_overs),
       SEVERAL(earlier_extraction_is_no_evidence),
       SEVERAL(outage_of_the_extraction_ends_nothing),
+      SEVERAL(source_that_hangs_does_not_hold_up_the_other),
       SEVERAL(days_without_extraction_end_nothing),
       SEVERAL(few_sources_are_unfilled),
       SEVERAL(sections_of_a_host_share_the_unfilled_sources),
