@@ -331,29 +331,43 @@ enum dx_code manager_take(struct manager *manager, struct dx_job *job,
 
 /* ---- receipts ---- */
 
+/* Takes a job in memory from the engine. */
+static enum dx_code borrow(struct manager *manager, struct managed *managed,
+                           struct dx_err *err)
+{
+  enum dx_code code = dx_engine_remove(manager->engine, managed->job);
+
+  if (code == DX_OK)
+    saved(manager, managed);
+  else if (code == DX_E_BUSY)
+    (void)dx_fail(err, DX_E_BUSY, 0,
+                  "a call to the service is in progress for this job; try "
+                  "again in a minute");
+  else
+    (void)dx_fail(err, code, 0, "%s",
+                  dx_line(dx_job_problem(managed->job)->text));
+  return code;
+}
+
 enum dx_code manager_borrow(struct manager *manager, const char *key,
                             struct managed **ret_managed, struct dx_err *err)
 {
   struct managed *managed = manager_find(manager, key);
   struct dx_job *job = NULL;
-  enum dx_code code = DX_OK;
+  enum dx_code code;
 
   *ret_managed = managed;
   if (managed != NULL)
-    code = dx_engine_remove(manager->engine, managed->job);
-  if (managed != NULL && code == DX_OK)
-    saved(manager, managed);
-  if (code == DX_E_BUSY)
-    return dx_fail(err, DX_E_BUSY, 0,
-                   "a call to the service is in progress for this job; try "
-                   "again in a minute");
-  if (managed != NULL)
-    return code == DX_OK ? DX_OK
-                         : dx_fail(err, code, 0, "%s",
-                                   dx_line(dx_job_problem(managed->job)->text));
+    return borrow(manager, managed, err);
   code = dx_spool_load(manager->spool, key, &job, err);
   if (code != DX_OK)
     return code;
+  managed = manager_find(manager, job->key); /* the key may be an alias */
+  if (managed != NULL) {
+    dx_job_free(&job);
+    *ret_managed = managed;
+    return borrow(manager, managed, err);
+  }
   *ret_managed = enlist(manager, job, err);
   return *ret_managed != NULL ? DX_OK : err->code;
 }

@@ -1245,6 +1245,20 @@ static void retry_names_the_print_job_that_is_held(void **state)
   assert_true(managed->job->print.decided);
 }
 
+/* An alias of its content, which is no name of a print job. */
+static void retry_by_an_alias_finds_the_job_in_memory(void **state)
+{
+  struct client *client = dial();
+
+  (void)state;
+  (void)take(KEY, true);
+  assert_int_equal(symlinkat(KEY, spool.dirfd, "aliases/" KEY_2), 0);
+  assert_null(manager_find(&manager, KEY_2));
+  say(client, "retry " KEY_2);
+  check_heard(client, "done Retrying job " KEY_2);
+  assert_non_null(manager_find(&manager, KEY));
+}
+
 /* Its connection broke, which docextractd has not noticed yet. */
 static void backend_that_connects_again_has_its_job(void **state)
 {
@@ -1845,6 +1859,7 @@ int main(void)
       MANAGED(job_is_found_by_each_of_its_print_jobs),
       MANAGED(retried_job_is_saved_and_new),
       MANAGED(retry_names_the_print_job_that_is_held),
+      MANAGED(retry_by_an_alias_finds_the_job_in_memory),
       MANAGED(backend_that_connects_again_has_its_job),
       MANAGED(print_job_that_runs_is_not_canceled_here),
       MANAGED(failed_job_is_not_purged),
