@@ -9,6 +9,7 @@
 
 #define DX_ARRIVAL_GAP_MS 30000 /* a new job tries a paused section */
 #define DX_STOP_MS 1000         /* for journals, at the end */
+#define DX_UNFILLED_TRIES 20    /* of an upload */
 
 /* ---- jobs begin and end ---- */
 
@@ -302,12 +303,14 @@ static bool engine_reap(struct dx_engine *engine)
   return any;
 }
 
-/* It has a source that lacks files, or will have one. */
+/* It has a source that lacks files, or will have one. If the storage does not
+ * take this file, it may take others: after a time, this one does not count. */
 static bool engine_is_unfilled(const struct dx_submission *sub)
 {
   const struct call *call = run_of(sub)->call;
 
-  return sub->state == DX_ST_REGISTERED ||
+  return (sub->state == DX_ST_REGISTERED &&
+          run_of(sub)->upload.tries < DX_UNFILLED_TRIES) ||
          (call != NULL && call->kind == CALLS_CREATE);
 }
 

@@ -868,6 +868,28 @@ static void sections_of_a_host_share_the_unfilled_sources(void **state)
   assert_int_equal(most_unfilled, 8);
 }
 
+static bool rejects_eight(const struct fixture_call *call,
+                          struct fixture_response *ret)
+{
+  ret->status = 400;
+  return call->kind == PUT && call->job <= 8;
+}
+
+/* However long their URLs are valid. */
+static void
+documents_that_the_storage_rejects_do_not_hold_up_others(void **state)
+{
+  int i;
+
+  (void)state;
+  fixture.url_life_s = 86400;
+  fixture.odd = rejects_eight;
+  for (i = 0; i < 13; i++)
+    (void)fixture_job(1, false);
+  fixture_drive(FIXTURE_BEGIN_MS + 30 * MIN);
+  assert_int_equal(extracted(), 5);
+}
+
 static struct fixture_response storage;
 
 static bool stores_nothing(const struct fixture_call *call,
@@ -1096,6 +1118,7 @@ int main(void)
       SEVERAL(source_that_hangs_does_not_hold_up_the_other),
       SEVERAL(days_without_extraction_end_nothing),
       SEVERAL(few_sources_are_unfilled),
+      SEVERAL(documents_that_the_storage_rejects_do_not_hold_up_others),
       SEVERAL(sections_of_a_host_share_the_unfilled_sources),
       SEVERAL(storage_that_fails_is_the_problem_of_those_that_wait),
       SEVERAL(first_results_do_not_wait_for_the_last_create),
