@@ -114,7 +114,7 @@ enum dx_permission dx_permission(const struct dx_permission_facts *facts)
 
 /* The last final answer, including this one. */
 static enum dx_final final_after(const struct dx_print *print,
-                                 enum dx_answer answer)
+                                 enum dx_answer answer, bool cupsd_gone)
 {
   /* Later changes are about printing it again. */
   if (print->backend == DX_BACKEND_LEFT && print->final == DX_FINAL_OVER)
@@ -122,6 +122,10 @@ static enum dx_final final_after(const struct dx_print *print,
   if (is_withdrawn(answer))
     return DX_FINAL_CANCELED;
   if (answer == DX_ANSWER_OVER)
+    return DX_FINAL_OVER;
+  /* The cupsd that has run its backend keeps no history of what is over. */
+  if (answer == DX_ANSWER_UNKNOWN && print->backend == DX_BACKEND_LEFT &&
+      print->final == DX_FINAL_NONE && !cupsd_gone)
     return DX_FINAL_OVER;
   /* It runs again, so it is not over, and a user may cancel it. */
   if (answer == DX_ANSWER_ACTIVE || answer == DX_ANSWER_HELD ||
@@ -137,7 +141,7 @@ bool dx_print_learn(struct dx_print *print, enum dx_answer answer,
 
   if (answer == DX_ANSWER_NOT_ASKED || print->backend == DX_BACKEND_NONE)
     return false;
-  print->final = final_after(print, answer);
+  print->final = final_after(print, answer, cupsd_gone);
   if (is_withdrawn(answer)) /* later than the decision */
     print->decided = false;
   if (cupsd_gone && answer != DX_ANSWER_NONE && answer != DX_ANSWER_UNKNOWN)

@@ -253,6 +253,10 @@ static void test_learn_finals(void **state)
   assert_false(dx_print_learn(&print, DX_ANSWER_CANCELED, false, 1));
   assert_false(dx_print_learn(&print, DX_ANSWER_ACTIVE, false, 1));
   assert_int_equal(print.final, DX_FINAL_OVER);
+  print.final = DX_FINAL_NONE;
+  assert_false(dx_print_learn(&print, DX_ANSWER_UNKNOWN, true, 1));
+  assert_true(dx_print_learn(&print, DX_ANSWER_UNKNOWN, false, 1));
+  assert_int_equal(print.final, DX_FINAL_OVER); /* without a history */
 }
 
 static void test_learn_the_rest(void **state)
