@@ -287,6 +287,10 @@ void engine_consider_put(struct dx_engine *engine, struct dx_submission *sub,
 
   if (run->waiting_since == 0)
     run->waiting_since = now;
+  /* A storage that does not respond occupies a place for a minute: one is for
+   * what has not failed yet. */
+  if (run->upload.tries > 0 && engine->puts >= DX_PUTS_AT_ONCE - 1)
+    return;
   if (best == NULL || sub->job->attended > best->job->attended ||
       (sub->job->attended == best->job->attended &&
        run->waiting_since < run_of(best)->waiting_since))

@@ -246,6 +246,8 @@ static enum dx_code take_json(struct dx_token *token, const char *bytes,
 
   if (until >= 0)
     set_life(token, until - dx_wall_ms());
+  if (text != NULL)
+    explicit_bzero((void *)(uintptr_t)text, strlen(text));
   dx_json_free(&json);
   return code;
 }

@@ -890,6 +890,34 @@ documents_that_the_storage_rejects_do_not_hold_up_others(void **state)
   assert_int_equal(extracted(), 5);
 }
 
+static bool eight_stall(const struct fixture_call *call,
+                        struct fixture_response *ret)
+{
+  ret->code = DX_E_NET;
+  ret->took_ms = MIN;
+  return call->kind == PUT && call->job <= 8;
+}
+
+/* Its uploads may take all places only once. */
+static void storage_that_stalls_does_not_delay_another(void **state)
+{
+  struct dx_job *job;
+  int i;
+
+  (void)state;
+  fixture.service_count = 2;
+  fixture.odd = eight_stall;
+  for (i = 0; i < 8; i++)
+    (void)fixture_job(1, false);
+  fixture_drive(FIXTURE_BEGIN_MS + 5 * MIN);
+  job = fixture_job(1, false);
+  free(job->service);
+  job->service = strdup("other");
+  (void)arrive(job);
+  fixture_drive(fixture.now_ms + 10 * S);
+  assert_int_equal(extracted(), 1);
+}
+
 static struct fixture_response storage;
 
 static bool stores_nothing(const struct fixture_call *call,
@@ -1119,6 +1147,7 @@ int main(void)
       SEVERAL(days_without_extraction_end_nothing),
       SEVERAL(few_sources_are_unfilled),
       SEVERAL(documents_that_the_storage_rejects_do_not_hold_up_others),
+      SEVERAL(storage_that_stalls_does_not_delay_another),
       SEVERAL(sections_of_a_host_share_the_unfilled_sources),
       SEVERAL(storage_that_fails_is_the_problem_of_those_that_wait),
       SEVERAL(first_results_do_not_wait_for_the_last_create),
