@@ -161,7 +161,8 @@ static bool is_symbol_of_dos(const struct place *p)
     return !is_in_quotes(p) &&
            ((isdigit(before) && !isdigit(after)) || !opens_quotes(p));
   case 0xAC: /* ¼ */
-    return !isdigit(after) && !is_letter(after);
+    return (isdigit(before) && !isdigit(after)) ||
+           (is_white(before) && after == ' ' && islower(at(p, 2)));
   case 0xBA: /* ║ */
     return is_frame_of_line(p);
   case 0xE6: /* µ; in Danish, "æg" is an egg */
