@@ -337,7 +337,8 @@ bool engine_leave_in_slot(struct slot *slot, const struct dx_submission *sub)
   static const char text[] = "sending a request at %" PRId64 " ms";
   struct host *host = slot->svc->host;
 
-  host->connecting = NULL;
+  if (host->connecting == slot)
+    host->connecting = NULL;
   if (dx_rate_limit_is_blocked(&host->limit))
     return false; /* the pause began while connecting */
   slot->call = dx_rate_limit_leave(&host->limit, slot->svc->service->api_rate);

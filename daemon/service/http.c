@@ -64,6 +64,29 @@ struct dx_http {
 
 /* ---- callbacks of a transfer ---- */
 
+/* Whom libcurl talked to at last, in quotes: the proxy, until it connects. */
+static const char *peer_of(const struct dx_http_call *call, char text[160])
+{
+  long status = 0;
+
+  (void)curl_easy_getinfo(call->easy, CURLINFO_HTTP_CONNECTCODE, &status);
+  if (call->has_proxy && !call->is_sent && status / 100 != 2)
+    (void)snprintf(text, 160, "the proxy '%s'", call->proxy);
+  else
+    (void)snprintf(text, 160, "'%s'", call->host);
+  return text;
+}
+
+static enum dx_code fail_closed(const struct dx_http_call *call,
+                                struct dx_err *err)
+{
+  char peer[160];
+
+  return dx_fail(err, DX_E_NET, 0,
+                 "%s closed the connection without a response",
+                 peer_of(call, peer));
+}
+
 static enum dx_code fail_headers(const struct dx_http_call *call,
                                  struct dx_err *err)
 {
@@ -156,9 +179,11 @@ static int on_progress(void *ctx, curl_off_t down_total, curl_off_t down,
   return 0;
 }
 
-/* Called when the connection is up, and nothing of the request has been sent.
- * libcurl may have made the connection for another request, with another scope:
- * its address is checked again. */
+/* Called when the connection is up, and nothing of the request has been sent on
+ * it. libcurl may have made the connection for another request, with another
+ * scope: its address is checked again. If the peer closes a connection that was
+ * used before, libcurl sends the request again by itself: the peer may process
+ * both, and the second one would have no slot. */
 static int on_ready(void *ctx, char *to, char *from, int to_port, int from_port)
 {
   struct dx_http_call *call = ctx;
@@ -167,6 +192,10 @@ static int on_ready(void *ctx, char *to, char *from, int to_port, int from_port)
   (void)from;
   (void)to_port;
   (void)from_port;
+  if (call->is_sent) {
+    (void)fail_closed(call, &call->local);
+    return CURL_PREREQFUNC_ABORT;
+  }
   if (!call->has_proxy && dx_host_scope(to) > r->scope) {
     (void)dx_fail(&call->local, DX_E_URL, 0, DX_SCOPE_TEXT, call->host);
     return CURL_PREREQFUNC_ABORT;
@@ -407,19 +436,6 @@ static int proxy_status(const struct dx_http_call *call)
              : 0;
 }
 
-/* Whom libcurl talked to at last, in quotes: the proxy, until it connects. */
-static const char *peer_of(const struct dx_http_call *call, char text[160])
-{
-  long status = 0;
-
-  (void)curl_easy_getinfo(call->easy, CURLINFO_HTTP_CONNECTCODE, &status);
-  if (call->has_proxy && !call->is_sent && status / 100 != 2)
-    (void)snprintf(text, 160, "the proxy '%s'", call->proxy);
-  else
-    (void)snprintf(text, 160, "'%s'", call->host);
-  return text;
-}
-
 /* A status of the proxy is not one of the service, or of the storage. */
 static enum dx_code fail_proxy(const struct dx_http_call *call, int status,
                                struct dx_err *err)
@@ -581,10 +597,7 @@ static enum dx_code fail_transfer(const struct dx_http_call *call,
                    peer, sys_errno != 0 ? ": " : "",
                    sys_errno != 0 ? strerror((int)sys_errno) : "");
   case CURLE_GOT_NOTHING:
-    return dx_fail(err, DX_E_NET, 0,
-                   "%s closed the connection without a "
-                   "response",
-                   peer);
+    return fail_closed(call, err);
   case CURLE_PARTIAL_FILE:
     return dx_fail(err, DX_E_NET, 0, "the response of %s is incomplete", peer);
   case CURLE_SEND_ERROR:

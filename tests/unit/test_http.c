@@ -92,6 +92,20 @@ static struct dx_http_request get(enum dx_scope scope)
                                   .done = on_done};
 }
 
+/* The text must be `format` with the authority of the server. */
+static void check_error(enum dx_code code, const char *format)
+{
+  const char *at = strstr(format, "AT");
+  char text[DX_ERR_TEXT_BYTES];
+
+  assert_non_null(at);
+  (void)snprintf(text, sizeof(text), "%.*s%s%s", (int)(at - format), format,
+                 server.authority, at + 2);
+  assert_string_equal(result.err.text, text);
+  assert_int_equal(result.err.code, code);
+  assert_null(strstr(result.err.text, "secret"));
+}
+
 #define EMPTY "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"
 
 static void address_is_checked_on_an_existing_connection_too(void **state)
@@ -113,6 +127,35 @@ static void address_is_checked_on_an_existing_connection_too(void **state)
   assert_non_null(strstr(result.err.text, "a loopback or link-local address"));
   assert_false(result.was_sent);
   assert_true(recv(server.peer, bytes, sizeof(bytes), MSG_DONTWAIT) <= 0);
+}
+
+static bool count_ready(void *ctx)
+{
+  ++*(int *)ctx;
+  return true;
+}
+
+/* libcurl would send it again on a new connection, without a slot. */
+static void request_is_not_sent_twice(void **state)
+{
+  static const char *const methods[] = {"GET", "POST"};
+  struct dx_http_request request = get(DX_SCOPE_HOST);
+  int ready = 0;
+  size_t i;
+
+  (void)state;
+  request.ready = count_ready;
+  request.ctx = &ready;
+  for (i = 0; i < sizeof(methods) / sizeof(methods[0]); i++) {
+    request.method = methods[i];
+    call(&request, EMPTY, KEEP);
+    assert_int_equal(result.status, 200);
+    ready = 0;
+    call(&request, "", CLOSE);
+    assert_int_equal(ready, 1);
+    assert_true(result.was_sent);
+    check_error(DX_E_NET, "'AT' closed the connection without a response");
+  }
 }
 
 static void new_connection_to_a_refused_address_is_not_made(void **state)
@@ -286,20 +329,6 @@ static void secrets_are_wiped_after_the_request(void **state)
 }
 
 /* ---- why there is no response ---- */
-
-/* The text must be `format` with the authority of the server. */
-static void check_error(enum dx_code code, const char *format)
-{
-  const char *at = strstr(format, "AT");
-  char text[DX_ERR_TEXT_BYTES];
-
-  assert_non_null(at);
-  (void)snprintf(text, sizeof(text), "%.*s%s%s", (int)(at - format), format,
-                 server.authority, at + 2);
-  assert_string_equal(result.err.text, text);
-  assert_int_equal(result.err.code, code);
-  assert_null(strstr(result.err.text, "secret"));
-}
 
 static void failure_of_the_connection_is_named(void **state)
 {
@@ -581,6 +610,7 @@ int main(void)
 {
   const struct CMUnitTest tests[] = {
       CASE(address_is_checked_on_an_existing_connection_too),
+      CASE(request_is_not_sent_twice),
       CASE(new_connection_to_a_refused_address_is_not_made),
       CASE(redirect_is_not_followed),
       CASE(headers_of_a_response_are_limited),
