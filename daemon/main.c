@@ -170,7 +170,9 @@ static void on_message(void *ctx, struct client *client,
     verbs_message(&d->manager, client, message);
   } else if (message->verb == DX_VERB_ATTEND) {
     attend_tell_wrong(client, &d->wrong); /* it attends again after a change */
-  } else if (message->verb != DX_VERB_LEAVE) { /* which is repeated */
+  } else if (message->verb != DX_VERB_ALIVE && /* it stays connected */
+             message->verb != DX_VERB_LEAVE && /* which is repeated */
+             message->verb != DX_VERB_STOPPING /* `ended` follows */) {
     verbs_refuse(client, &d->wrong);
     client_close(client);
   }

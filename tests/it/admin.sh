@@ -173,6 +173,8 @@ cp -p "$dir/valid" "$config"
 job_ends "$t: what was printed is extracted" "$job" completed
 job_ends "$t: so is what was stored" "$stored" completed
 is "$t: with the same backends" "$(starts "$job") $(starts "$stored")" '1 1'
+hasnt "$t: whose connections were not refused" "$(job_log "$stored")" \
+  'docextractd: .*unknown directive'
 
 t='a section that is missing for more than 45 s'
 clear_results
