@@ -69,6 +69,7 @@ void attend_reset(struct managed *managed)
   managed->watch_gap_ms = DX_WATCH_FIRST_MS;
   managed->watch_ms = dx_monotonic_ms();
   listed_as_watched(managed);
+  dx_engine_wake(managed->job);
 }
 
 void attend_release(struct managed *managed, enum dx_backend backend)
@@ -225,7 +226,6 @@ static void link_to(struct client *client, struct managed *managed)
     send_note(client, &waiting, false);
   managed->has_told = false;
   attend_tell_problem(managed);
-  dx_engine_wake(managed->job);
 }
 
 void attend_picked_up(struct manager *manager, struct managed *managed)

@@ -166,14 +166,21 @@ static bool apply(struct managed *managed, enum dx_permission permission,
   return true;
 }
 
-/* What has waited longest is not known before all are loaded. Neither a backend
- * nor cupsd knows what was sent of a copy. */
+/* What has waited longest is not known before all are loaded. */
 static bool can_be_given(const struct manager *manager,
                          const struct managed *managed)
 {
   return dx_spool_sync(manager->spool) &&
-         (!manager_is_loading(manager) || managed->attendant != NULL) &&
-         !managed->job->is_copy;
+         (!manager_is_loading(manager) || managed->attendant != NULL);
+}
+
+/* Something else wakes the job: for a copy, the decision of the administrator,
+ * because neither a backend nor cupsd knows what was sent of it; otherwise,
+ * what permit_turn() learns. */
+static bool is_woken(const struct managed *managed)
+{
+  return managed->job->is_copy ||
+         (managed->asked_ms == 0 && managed->waits && is_watched(managed));
 }
 
 bool permit_ask(struct manager *manager, struct managed *managed)
@@ -183,6 +190,10 @@ bool permit_ask(struct manager *manager, struct managed *managed)
   struct dx_permission_facts facts;
   bool is_asked;
 
+  if (is_woken(managed)) {
+    dx_engine_hold(job);
+    return false;
+  }
   if (!can_be_given(manager, managed))
     return false;
   if (job->print.backend == DX_BACKEND_NONE)
@@ -191,7 +202,7 @@ bool permit_ask(struct manager *manager, struct managed *managed)
   is_asked = dx_permission_needs_answer(&facts);
   if (is_asked) {
     if (managed->asked_ms == 0 && managed->waits &&
-        (is_watched(managed) || dx_monotonic_ms() < managed->watch_ms))
+        dx_monotonic_ms() < managed->watch_ms)
       return false;
     if (managed->asked_ms == 0)
       managed->asked_ms = dx_monotonic_ms();
@@ -212,8 +223,9 @@ void permit_learn(struct managed *managed, enum dx_answer answer)
   enum dx_permission permission =
       decide(managed, permit_facts(managed, answer));
 
-  /* A step asks again: what is sent needs an answer of its own. */
-  if (!cancels(permission) || !apply(managed, permission, true))
+  if (cancels(permission))
+    (void)apply(managed, permission, true);
+  else if (!managed->waits) /* what is sent needs an answer of its own */
     dx_engine_wake(managed->job);
 }
 

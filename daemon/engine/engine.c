@@ -10,6 +10,7 @@
 #define DX_ARRIVAL_GAP_MS 30000 /* a new job tries a paused section */
 #define DX_STOP_MS 1000         /* for journals, at the end */
 #define DX_UNFILLED_TRIES 20    /* of an upload */
+#define DX_HOLD_MS 3600000      /* a job rests only until some time */
 
 /* ---- jobs begin and end ---- */
 
@@ -240,6 +241,26 @@ void dx_engine_wake(struct dx_job *job)
   /* The next turn begins with it: a permission does not last. */
   TAILQ_REMOVE(&job->drive->engine->roused, job->drive, turn);
   TAILQ_INSERT_HEAD(&job->drive->engine->roused, job->drive, turn);
+}
+
+void dx_engine_hold(struct dx_job *job)
+{
+  enum step step;
+  int64_t due;
+  size_t i;
+
+  if (!engine_has(job))
+    return;
+  job->drive->ask_ms = dx_monotonic_ms() + DX_HOLD_MS;
+  for (i = 0; i < job->submission_count; i++) {
+    struct dx_submission *sub = &job->submissions[i];
+
+    step = engine_next_step(sub, &due);
+    if (run_of(sub)->call != NULL || (step != STEP_CREATE && step != STEP_PUT))
+      continue;
+    engine_drop_start_over(job->drive->engine, sub); /* others need not wait */
+    run_of(sub)->waiting_since = 0;
+  }
 }
 
 bool dx_engine_save(struct dx_engine *engine, struct dx_job *job)

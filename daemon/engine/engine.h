@@ -67,7 +67,8 @@ struct dx_news {
   bool problem;  /* dx_engine_problem() may have changed */
   bool progress; /* dx_engine_progress() has changed */
   /* A request cannot begin without a permission: drive->asking. It asks again
-   * after DX_ASK_AGAIN_MS or dx_engine_wake(). */
+   * after dx_engine_wake(), or after DX_ASK_AGAIN_MS unless the caller responds
+   * with dx_engine_hold(). */
   bool asks;
   /* All submissions are final, or the job was halted; dx_job_outcome() returns
    * its outcome. The engine keeps the job while OnResult is pending. */
@@ -124,6 +125,9 @@ void dx_engine_hurry(struct dx_engine *engine, struct dx_job *job);
 /* The permission of the job has changed, or may be given now: the next turn
  * begins what is permitted, or asks again. */
 void dx_engine_wake(struct dx_job *job);
+/* The job asks no more until dx_engine_wake(), which is certain to follow when
+ * its permission changes: thousands may wait for a decision. */
+void dx_engine_hold(struct dx_job *job);
 
 /* What is wrong with a job, for its user: DX_NOTE_UP if nothing is. The text
  * belongs to the job. */

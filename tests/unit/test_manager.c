@@ -518,6 +518,39 @@ static void answer_of_cupsd_is_used_in_the_next_turn(void **state)
   assert_int_equal(managed->watch_gap_ms, 2 * DX_WATCH_FIRST_MS);
 }
 
+/* Thousands may wait for a decision. */
+static void waiting_job_does_not_keep_the_processor_busy(void **state)
+{
+  const struct dx_http_response away = {.err = {.code = DX_E_NET}};
+  struct managed *copy = take(KEY, true), *ended = take(KEY_2, true);
+  int64_t gap_ms;
+  int i;
+
+  (void)state;
+  copy->job->is_copy = true;
+  copy->job->print.backend = ended->job->print.backend = DX_BACKEND_ENDED;
+  for (i = 0; i < 20; i++) { /* cupsd does not answer */
+    size_t k;
+
+    turn();
+    for (k = 0; k < call_count; k++)
+      if (calls[k].is_open) {
+        calls[k].is_open = false;
+        calls[k].done(calls[k].ctx, &away);
+      }
+    now_ms += 5000;
+  }
+  for (i = 0; i < 4; i++)
+    turn();
+  gap_ms = manager_turn(&manager) - now_ms;
+  assert_true(gap_ms > DX_ASK_AGAIN_MS);
+  copy->job->is_copy = false;
+  copy->job->print.backend = DX_BACKEND_NONE;
+  dx_engine_wake(copy->job);
+  send_what_is_due();
+  assert_int_equal(open_calls("service"), 1);
+}
+
 /* The answer about the previous run is not used. */
 static void failed_job_that_is_printed_again_is_new(void **state)
 {
@@ -1822,6 +1855,7 @@ int main(void)
       MANAGED(job_is_loaded_after_its_receipt_is_merged),
       MANAGED(answer_of_cupsd_is_used_in_the_next_turn),
       MANAGED(failed_job_that_is_printed_again_is_new),
+      MANAGED(waiting_job_does_not_keep_the_processor_busy),
       MANAGED(receipt_waits_for_a_call_of_its_job),
       MANAGED(receipt_waits_longer_for_a_job_that_cannot_be_saved),
       MANAGED(nothing_is_sent_before_the_pick_up_is_durable),

@@ -27,7 +27,7 @@ static const struct dx_clock test_clock = {now, now};
 static struct fake {
   enum dx_answer answer, answer_about_18;
   int64_t answered_ms; /* -1: cupsd has not answered yet */
-  int asked, forgotten, woken;
+  int asked, forgotten, woken, held;
 } fake;
 
 bool cupsd_answer(struct cupsd *cupsd, const struct dx_job *job,
@@ -67,6 +67,12 @@ void dx_engine_wake(struct dx_job *job)
   fake.woken++;
 }
 
+void dx_engine_hold(struct dx_job *of)
+{
+  (void)of;
+  fake.held++;
+}
+
 void control_send(struct client *client, const char *format, ...)
 {
   (void)client;
@@ -103,6 +109,7 @@ static int begin(void **state)
   managed = (struct managed){.manager = &manager, .job = job};
   LIST_INSERT_HEAD(&manager.jobs, &managed, link);
   attend_reset(&managed);
+  fake.woken = 0;
   return 0;
 }
 
@@ -330,6 +337,7 @@ static void copy_is_not_sent_whatever_others_answer(void **state)
   attend();
   expect(DX_MAY_WAIT);
   assert_int_equal(fake.asked, 0);
+  assert_int_equal(fake.held, 4); /* it asks again after a decision */
 }
 
 static void decision_is_requested_until_cupsd_knows_the_print_job(void **state)
@@ -493,10 +501,13 @@ static void held_print_job_is_asked_about_less_often_with_time(void **state)
     now_ms += 1000;
   }
   assert_int_equal(asked_in_a_minute, 1);
+  assert_int_equal(fake.held, 599);
+  assert_int_equal(fake.woken, 0);
   answer(DX_ANSWER_OVER);
   now_ms += DX_WATCH_MAX_MS;
   fake.answered_ms = now_ms;
   (void)permit_turn(&manager);
+  assert_int_equal(fake.woken, 1);
   assert_int_equal(job->print.final, DX_FINAL_OVER);
   job->dirty = false;
   expect(DX_MAY_SEND);
@@ -516,6 +527,15 @@ static void only_open_print_jobs_without_an_attendant_are_watched(void **state)
   attend();
   assert_int_equal(permit_turn(&manager), INT64_MAX);
   assert_int_equal(fake.asked, 1);
+}
+
+/* Whatever it has waited for may not matter any more. */
+static void job_without_its_attendant_is_woken(void **state)
+{
+  (void)state;
+  attend();
+  attend_release(&managed, DX_BACKEND_BROKEN);
+  assert_int_equal(fake.woken, 1);
 }
 
 /* It is asked for a step, and answers while no step is due. */
@@ -558,6 +578,7 @@ int main(void)
       WITH_JOB(cupsd_is_asked_less_often_with_time),
       WITH_JOB(held_print_job_is_asked_about_less_often_with_time),
       WITH_JOB(only_open_print_jobs_without_an_attendant_are_watched),
+      WITH_JOB(job_without_its_attendant_is_woken),
       WITH_JOB(answer_wakes_the_job),
   };
 
