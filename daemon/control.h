@@ -37,8 +37,9 @@ struct client {
   struct managed *managed; /* the job that it attends; NULL: none (yet) */
   char key[DX_KEY_BYTES];  /* of the job; "": it attends none */
   char run[DX_RUN_BYTES];
-  bool is_stopping;      /* it has got SIGTERM: `ended` follows */
-  struct managed *waits; /* the job that it has canceled; NULL: none */
+  char left[DX_KEY_BYTES]; /* its job, which it has left; "": none */
+  bool is_stopping;        /* it has got SIGTERM: `ended` follows */
+  struct managed *waits;   /* the job that it has canceled; NULL: none */
   /* the rest is of control.c */
   struct control *control;
   struct client *next;

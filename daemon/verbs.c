@@ -95,15 +95,33 @@ static void verb_leave(struct client *client)
   } else {
     attend_send_failures(client, managed->job->queue);
     control_send(client, "left");
+    memcpy(client->left, client->key, sizeof(client->left));
     client->key[0] = '\0';
   }
   attend_release(managed, print->backend);
 }
 
+/* The job that the client attends, or has just left: SIGTERM may arrive before
+ * the backend exits, and cupsd may forget the print job. NULL: none, or another
+ * run has it. */
+static struct managed *job_of(const struct client *client)
+{
+  struct managed *managed;
+
+  if (client->managed != NULL || client->left[0] == '\0')
+    return client->managed;
+  managed = manager_find(client->manager, client->left);
+  return managed != NULL && managed->attendant == NULL &&
+                 !managed->job->ended &&
+                 strcmp(managed->job->print.run, client->run) == 0
+             ? managed
+             : NULL;
+}
+
 static void verb_ended(struct client *client, const char *word)
 {
   enum dx_answer answer = dx_answer_by_word(word);
-  struct managed *managed = client->managed;
+  struct managed *managed = job_of(client);
   char sentence[DX_SENTENCE_BYTES];
 
   if (managed == NULL)
@@ -580,8 +598,8 @@ void verbs_message(struct manager *manager, struct client *client,
     break;
   case DX_VERB_STOPPING:
     client->is_stopping = true;
-    if (client->managed != NULL)
-      managed_withdraw(client->managed);
+    if (job_of(client) != NULL)
+      managed_withdraw(job_of(client));
     break;
   case DX_VERB_ENDED:
     verb_ended(client, key);

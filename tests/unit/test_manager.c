@@ -1081,6 +1081,28 @@ static void backend_does_not_leave_what_has_ended(void **state)
   assert_int_equal(managed->job->print.backend, DX_BACKEND_ATTENDS);
 }
 
+/* cupsd sends SIGTERM between `left` and the end of the backend. */
+static void print_job_is_canceled_after_its_backend_has_left(void **state)
+{
+  struct managed *managed = take(KEY, true);
+  struct client *client = attend(managed);
+  char run[DX_RUN_BYTES];
+
+  (void)state;
+  say(client, "leave");
+  check_heard(client, "left\n");
+  memcpy(run, managed->job->print.run, sizeof(run));
+  (void)strcpy(managed->job->print.run, "another");
+  say(client, "ended canceled");
+  assert_int_equal(managed->job->submissions[0].state, DX_ST_STORED);
+  memcpy(managed->job->print.run, run, sizeof(run));
+  say(client, "stopping");
+  say(client, "ended canceled");
+  check_heard(client, "gone\n");
+  assert_int_equal(managed->job->submissions[0].state, DX_ST_CANCELED);
+  assert_int_equal(stored_state(KEY), DX_ST_CANCELED);
+}
+
 static void backend_that_asked_nobody_decides_nothing(void **state)
 {
   struct managed *managed = take(KEY, true);
@@ -1884,6 +1906,7 @@ int main(void)
       MANAGED(backend_of_a_held_print_job_is_told_again),
       MANAGED(released_print_job_attends_again),
       MANAGED(backend_does_not_leave_what_has_ended),
+      MANAGED(print_job_is_canceled_after_its_backend_has_left),
       MANAGED(backend_that_asked_nobody_decides_nothing),
       MANAGED(canceled_job_says_what_the_service_has),
       MANAGED(cancel_names_the_print_job_that_cups_may_hold),
