@@ -254,7 +254,8 @@ static enum dx_code start(struct daemon *d, struct dx_config *config,
                                .expire = manager_expire,
                                .ctx = &d->manager,
                                .rerun = cupsd_may_rerun,
-                               .rerun_ctx = &d->manager.cupsd};
+                               .rerun_ctx = &d->manager.cupsd,
+                               .expire_ms = d->sweep.expire_ms};
   files_follow(&d->files, config);
   status_start(&d->status, config, is_verbose ? "--verbose" : NULL);
   return manager_start(&d->manager, config, err);
@@ -375,6 +376,7 @@ static enum dx_code run(struct daemon *d, struct dx_err *err)
     config = d->next;
     begin.held = d->held;
     begin.files = d->files;
+    begin.sweep.expire_ms = d->sweep.expire_ms;
     *d = begin;
   } while (config != NULL);
   release(&d->held);

@@ -72,7 +72,8 @@ static struct dx_retention_facts sweep_facts(const struct dx_sweep *s,
   return (struct dx_retention_facts){
       .finished = dx_job_is_finished(job),
       .awaits_hook = dx_job_awaits_hook(job),
-      .is_kept_waiting = dx_job_is_kept_waiting(job),
+      .is_kept_waiting =
+          dx_job_is_kept_waiting(job) || dx_monotonic_ms() < s->expire_ms,
       .idle_ms = dx_spool_idle_ms(job),
       .keep_jobs_ms = s->config->keep_jobs_ms,
       .keep_unfinished_ms = service != NULL ? service->keep_unfinished_ms : 0,
@@ -217,7 +218,10 @@ static bool begin_sweep(struct dx_spool *spool, struct dx_sweep *s)
     dx_temp_sweep(fd, DX_TEMP_MIN_MS);
     (void)close(fd);
   }
-  return age >= 0 && age <= DX_SWEEP_JUMP_MS;
+  if (age >= 0 && age <= DX_SWEEP_JUMP_MS)
+    return true;
+  s->expire_ms = dx_monotonic_ms() + DX_SWEEP_JUMP_MS;
+  return false;
 }
 
 bool dx_sweep_is_active(const struct dx_sweep *s)

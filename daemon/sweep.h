@@ -10,7 +10,8 @@
  *
  * A jump of the wall clock must not make everything old at once: if the last
  * sweep was more than a day ago, only temporary files are swept, and jobs the
- * next time.
+ * next time; and no job expires within a day, so that there is time to correct
+ * the clock.
  *
  * cupsd is asked about each record that may be removed, so that a sweep takes
  * several turns of the event loop.
@@ -40,6 +41,8 @@ struct dx_sweep {
   enum dx_rerun (*rerun)(void *rerun_ctx, const char *cups_id, const char *uuid,
                          const char *user, const char *key);
   void *rerun_ctx;
+  int64_t expire_ms; /* monotonic: no job expires before then; kept between two
+                        configurations */
   /* Of a sweep in progress; zeros at first. */
   enum dx_spool_part part;
   DIR *dir;               /* of this part; NULL: no sweep */

@@ -94,6 +94,7 @@ static int start(void **state)
 {
   (void)state;
   expired = 0;
+  sweep.expire_ms = 0;
   cupsd_says = DX_RERUN_NO;
   is_slow = false;
   asked = 0;
@@ -419,6 +420,18 @@ static void nothing_unfinished_is_removed_too_early(void **state)
   assert_int_equal(entries("jobs/" KEY), 2);
 }
 
+/* Sweeps have the same distance again, while the clock is still wrong. */
+static void nothing_expires_within_a_day_of_a_jump(void **state)
+{
+  (void)state;
+  keep();
+  sweep_after(400, 400 * 86400);
+  sweep_after(400, 7200);
+  assert_int_equal(expired, 0);
+  sweep_after(402, 7200);
+  assert_int_equal(expired, 1);
+}
+
 /* Its KeepUnfinished is not known. */
 static void job_of_a_section_that_is_gone_stays(void **state)
 {
@@ -549,6 +562,7 @@ int main(void)
       IN_SPOOL(personal_data_is_finally_removed),
       IN_SPOOL(jobs_in_memory_only_expire),
       IN_SPOOL(nothing_unfinished_is_removed_too_early),
+      IN_SPOOL(nothing_expires_within_a_day_of_a_jump),
       IN_SPOOL(job_of_a_section_that_is_gone_stays),
       IN_SPOOL(abandoned_job_expires),
       IN_SPOOL(job_that_awaits_on_result_does_not_expire),
