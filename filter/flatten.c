@@ -14,7 +14,8 @@
 #include "lib/base/buf.h"
 #include "lib/base/fs.h"
 
-#define DEPTH_MAX 32 /* of /Parent */
+#define DEPTH_MAX 32      /* of /Parent */
+#define NAMES_DEPTH_MAX 8 /* of a tree of names */
 #define NUMBER_MAX 1e7
 #define VISIBLE_MIN 1    /* points: smaller fields cannot be read */
 #define WORK_MAX 5000000 /* bytes of text, or 100,000 annotations */
@@ -78,6 +79,8 @@ struct flat {
   struct dx_buf streams; /* int: object IDs, to show the values */
   qpdf_oh form;          /* /AcroForm */
   bool stale;            /* values are used, not appearances */
+  bool has_files;        /* attached ones */
+  bool has_payload;      /* one is an encrypted document */
 
   /* The page. */
   const struct flatten_page *page;
@@ -834,6 +837,56 @@ static void flat_page(struct flat *s)
   dx_buf_release(&s->drawing);
 }
 
+/* ---- attached files ---- */
+
+/* Notes what an attached file is; a page only says that a viewer is needed. */
+static void flat_file(struct flat *s, qpdf_oh file)
+{
+  if (!qpdf_oh_is_dictionary(s->pdf, file))
+    return;
+  s->has_files = true;
+  if (flat_is(s, flat_key(s, file, "/AFRelationship"), "/EncryptedPayload"))
+    s->has_payload = true;
+}
+
+/* The files of a tree of names: each is behind its name. */
+static void flat_named_files(struct flat *s, qpdf_oh node, int depth)
+{
+  qpdf_oh names = flat_key(s, node, "/Names"),
+          kids = flat_key(s, node, "/Kids");
+  int i;
+
+  for (i = 1; i < flat_length(s, names) && flat_go_on(s, WORK_STEP); i += 2)
+    flat_file(s, qpdf_oh_get_array_item(s->pdf, names, i));
+  for (i = 0; i < flat_length(s, kids) && depth < NAMES_DEPTH_MAX &&
+              flat_go_on(s, WORK_ANNOTATION);
+       i++)
+    flat_named_files(s, qpdf_oh_get_array_item(s->pdf, kids, i), depth + 1);
+}
+
+/* Refuses a document that is in its attached files. Of a portfolio, viewers
+ * show these, not its page, unless /View says that they are hidden (ISO
+ * 32000-1, table 155). A document with managed rights is encrypted in one (ISO
+ * 32000-2, 7.6.7). */
+static void flat_judge_files(struct flat *s, qpdf_oh root)
+{
+  qpdf_oh names = flat_key(s, root, "/Names"), list = flat_key(s, root, "/AF");
+  qpdf_oh portfolio = flat_key(s, root, "/Collection");
+  bool is_portfolio;
+  int i;
+
+  flat_named_files(s, flat_key(s, names, "/EmbeddedFiles"), 0);
+  is_portfolio = s->has_files && qpdf_oh_is_dictionary(s->pdf, portfolio) &&
+                 !flat_is(s, flat_key(s, portfolio, "/View"), "/H");
+  for (i = 0; i < flat_length(s, list) && flat_go_on(s, WORK_STEP); i++)
+    flat_file(s, qpdf_oh_get_array_item(s->pdf, list, i));
+  if (s->has_payload && s->reason == DX_REASON_NONE)
+    s->reason = DX_REASON_PROTECTED;
+  else if (is_portfolio)
+    flat_refuse(s, DX_REASON_NOT_DRAWN, "the documents attached to it",
+                "can be shown only by a PDF viewer");
+}
+
 /* ---- values ---- */
 
 /* Page i of the PDF of the text writer becomes stream i. */
@@ -898,6 +951,7 @@ enum dx_reason flatten_pages(qpdf_data pdf, const struct pdf_task *task,
        flat_length(&s, flat_key(&s, s.form, "/Fields")) == 0))
     flat_refuse(&s, DX_REASON_NOT_DRAWN, "the form",
                 "can be shown only by the program it was made with");
+  flat_judge_files(&s, root);
   flat_settle_layers(&s, root);
   for (i = 0; i < count && s.reason == DX_REASON_NONE; i++) {
     s.page = pages + i;

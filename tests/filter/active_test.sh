@@ -40,7 +40,7 @@ document "$dir/wild.pdf" << END
 1 0 obj <</Type/Catalog/Pages 2 0 R/Outlines 40 0 R
   /OpenAction<</S/JavaScript/JS(SECRET-open)>>
   /AA<</WC<</S/JavaScript/JS(SECRET-close)>>>>
-  /AF[20 0 R]/Collection<</Type/Collection/D(SECRET-d)>>
+  /AF[20 0 R]/Collection<</Type/Collection/View/H/D(SECRET-d)>>
   /Names<</EmbeddedFiles<</Names[(SECRET-n) 20 0 R]>>
     /JavaScript<</Names[(SECRET-k)<</S/JavaScript/JS 22 0 R>>]>>
     /Dests<</Names[(place)[3 0 R/Fit]]>>>>
@@ -120,6 +120,10 @@ is 'its text is the same' "$(text_of "$dir/tame.pdf")" 'first page second page'
 cp "$dir/out" "$dir/first"
 run < "$dir/wild.pdf"
 is 'the result is the same every time' "$(cmp "$dir/out" "$dir/first" && echo same)" same
+
+sed 's|/View /H|/View /D|' "$dir/wild.pdf" > "$dir/portfolio.pdf"
+is 'a portfolio, whose documents are the attached files: refused' \
+  "$(result "$dir/portfolio.pdf")" 'refused not-drawn 0'
 
 section 'what must look the same'
 
@@ -472,7 +476,7 @@ document "$dir/bare.pdf" << END
     /AlternatePresentations<</Names[(x)(SECRET-AP)]>>
     /Dests<</Names[(SECRET-Dest)[4 0 R/Fit]]>>/URLS<</Names[(x)(SECRET-URLS)]>>>>
   /Dests<</SECRET-Dests[4 0 R/Fit]>>/Metadata 20 0 R
-  /PieceInfo<</X<</Private(SECRET-Pi)>>>>/Collection<</D(SECRET-Co)>>
+  /PieceInfo<</X<</Private(SECRET-Pi)>>>>/Collection<</View/H/D(SECRET-Co)>>
   /URI<</Base(http://SECRET-Base)>>/Threads[<</I<</Title(SECRET-Th)>>>>]
   /StructTreeRoot<</K[<</S/P/Pg 4 0 R/Alt(SECRET-Alt)/AF[20 0 R]>>]>>
   /OutputIntents[<</Info(SECRET-OI)/DestOutputProfile 22 0 R>>]
