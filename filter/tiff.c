@@ -391,6 +391,26 @@ static bool tiff_is_misread(const struct tiff_work *w)
          tiff_tag(w->tiff, TIFFTAG_PLANARCONFIG) != PLANARCONFIG_CONTIG;
 }
 
+/* True if samples are unsigned. libtiff reads all others as if they were, so
+ * that half of the grays change places with the other half. */
+static bool tiff_has_unsigned(const struct tiff_work *w)
+{
+  uint16_t format = tiff_tag(w->tiff, TIFFTAG_SAMPLEFORMAT);
+
+  return format == SAMPLEFORMAT_UINT || format == SAMPLEFORMAT_VOID;
+}
+
+/* True if there is a sample whose tag says that it is the opacity. libtiff
+ * takes any fourth one for it, such as the infrared of a scanner. */
+static bool tiff_has_opacity(const struct tiff_work *w)
+{
+  const uint16_t *kinds;
+  uint16_t count = 0;
+
+  return TIFFGetField(w->tiff, TIFFTAG_EXTRASAMPLES, &count, &kinds) == 1 &&
+         count > 0 && kinds[0] != EXTRASAMPLE_UNSPECIFIED;
+}
+
 /* libtiff says that it cannot convert some pixels only when it would begin,
  * such as CMYK with 16 bits. It can then not convert them even if they are
  * whole. */
@@ -431,7 +451,7 @@ static bool tiff_convert_pixels(struct tiff_work *w)
   TIFFRGBAImage image;
   char text[1024];
   uint64_t size;
-  bool ok, multiplied;
+  bool ok, multiplied, has_opacity = tiff_has_opacity(w);
 
   if (!TIFFRGBAImageBegin(&image, w->tiff, 1, text))
     return false;
@@ -455,7 +475,7 @@ static bool tiff_convert_pixels(struct tiff_work *w)
            tiff_goes_well(w);
     }
     for (x = 0; x < width && ok; x++, pixel++) {
-      uint32_t opacity = TIFFGetA(*pixel);
+      uint32_t opacity = has_opacity ? TIFFGetA(*pixel) : 255;
 
       pdf->row[3 * x] = tiff_on_white(TIFFGetR(*pixel), opacity, multiplied);
       pdf->row[3 * x + 1] =
@@ -521,7 +541,7 @@ static enum dx_reason tiff_convert_page(struct tiff_work *w)
 
   tiff_read_tags(w);
   plain = tiff_has_plain_rows(w);
-  if (!tiff_is_allowed(w->compression) ||
+  if (!tiff_is_allowed(w->compression) || !tiff_has_unsigned(w) ||
       (!plain && (tiff_is_misread(w) || !tiff_has_known_pixels(w))))
     return DX_REASON_TYPE;
   page->components = plain ? w->samples : 3;

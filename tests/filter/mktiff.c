@@ -21,7 +21,9 @@
  * strips of half as many rows have the data of the only one; lines: rows of a
  * fax have invalid codes), more (how many rows; default 16), lines (how many,
  * from row 150 on; default 1), apart (how far; default 1), cut (1: the strip
- * ends at that row). Kinds with opacity: glass and smoke (gray, 0 is black or
+ * ends at that row), format (of samples: 1, without a sign; 2, with one), extra
+ * (of alpha: 2, it is opacity; 0, it is something else, and 0; -1: so, and
+ * without a tag). Kinds with opacity: glass and smoke (gray, 0 is black or
  * white), glass16, tint (a palette).
  */
 #include <stdbool.h>
@@ -226,7 +228,9 @@ static unsigned sample(size_t k, int page, int x, int y, int number)
   case PHOTOMETRIC_SEPARATED:
     return number < 3 ? 255U - rgb[number] : 0;
   case PHOTOMETRIC_RGB: /* white is transparent, if it can be */
-    return number < 3 ? rgb[number] : ink(page, x, y) == 0 ? 0 : 255;
+    if (number == 3)
+      return ink(page, x, y) == 0 || number_of("extra", 1) <= 0 ? 0 : 255;
+    return rgb[number];
   case PHOTOMETRIC_MINISWHITE:
     return (255U - rgb[0]) >> (8 - kinds[k].bits);
   default:
@@ -316,7 +320,8 @@ static void set_resolution(TIFF *tiff)
 
 static void set_kind(TIFF *tiff, size_t k)
 {
-  uint16_t extra = EXTRASAMPLE_UNASSALPHA;
+  int kind_of_extra = number_of("extra", EXTRASAMPLE_UNASSALPHA);
+  uint16_t extra = (uint16_t)kind_of_extra;
 
   TIFFSetField(tiff, TIFFTAG_BITSPERSAMPLE, kinds[k].bits);
   TIFFSetField(tiff, TIFFTAG_SAMPLESPERPIXEL, kinds[k].samples);
@@ -324,7 +329,10 @@ static void set_kind(TIFF *tiff, size_t k)
   TIFFSetField(tiff, TIFFTAG_PLANARCONFIG,
                number_of("planes", 0) ? PLANARCONFIG_SEPARATE
                                       : PLANARCONFIG_CONTIG);
-  if (strcmp(kinds[k].name, "alpha") == 0 || kinds[k].samples == 2)
+  if (number_of("format", 0))
+    TIFFSetField(tiff, TIFFTAG_SAMPLEFORMAT, number_of("format", 0));
+  if (kind_of_extra >= 0 &&
+      (strcmp(kinds[k].name, "alpha") == 0 || kinds[k].samples == 2))
     TIFFSetField(tiff, TIFFTAG_EXTRASAMPLES, 1, &extra);
   if (kinds[k].photometric == PHOTOMETRIC_PALETTE)
     set_palette(tiff, strcmp(kinds[k].name, "palette8") == 0 ? 255 : 65535);

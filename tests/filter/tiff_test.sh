@@ -76,6 +76,12 @@ done << 'END'
 0 kind=rgb pack=packbits planes=1
 0 kind=rgb pack=deflate tile=128
 0 kind=alpha pack=deflate
+0 kind=alpha pack=deflate extra=0
+0 kind=alpha pack=lzw extra=0 tile=64
+0 kind=alpha pack=none extra=0 planes=1
+0 kind=alpha pack=none extra=-1
+0 kind=gray pack=lzw format=1
+0 kind=gray16 pack=none format=4
 0 kind=glass pack=lzw
 0 kind=smoke pack=lzw
 0 kind=palette pack=lzw rows=100
@@ -96,6 +102,14 @@ for keys in 'kind=glass tile=64' 'kind=smoke planes=1' 'kind=glass16' \
   # shellcheck disable=SC2086 # one word a key
   make_tiff pack=lzw $keys
   is "$keys: libtiff would change it" "$(result "$dir/t.tif")" 'refused type 0'
+done
+
+for keys in 'kind=gray format=2' 'kind=gray16 format=2' 'kind=rgb format=2' \
+  'kind=gray16 format=5'; do
+  # shellcheck disable=SC2086 # one word a key
+  make_tiff pack=lzw $keys
+  is "$keys: not unsigned, as libtiff reads it" "$(result "$dir/t.tif")" \
+    'refused type 0'
 done
 
 section 'what arrives'
