@@ -131,6 +131,15 @@ static enum dx_reason pdf_read(struct pdf_work *w, const char *bytes,
   return pdf_reason_of(w->pdf, DX_REASON_DAMAGED);
 }
 
+/* True if a table that is valid leads to each object. */
+static bool pdf_read_exact(struct pdf_work *w, const char *bytes, size_t len,
+                           enum dx_reason *ret_reason)
+{
+  *ret_reason = pdf_read(w, bytes, len, false);
+  return w->ours || (*ret_reason == DX_REASON_NONE &&
+                     qpdf_has_exact_table(w->pdf, bytes, len));
+}
+
 /*
  * If the table is wrong, libqpdf uses the last copy of each object that it
  * finds. This may be an older version, because the newer one is damaged: then
@@ -176,16 +185,14 @@ static enum dx_reason pdf_open(struct pdf_work *w)
   }
   if (end == PDF_FILE_CUT)
     return pdf_refuse(w, DX_REASON_DAMAGED, 0, "its end is missing");
-  reason = pdf_read(w, bytes, len, false);
-  if (reason != DX_REASON_NONE && !w->ours)
+  is_exact = pdf_read_exact(w, bytes, len, &reason);
+  if (!is_exact)
     w->fixed = pdf_file_fix_offsets(bytes, len);
   if (w->fixed != NULL) {
     bytes = w->fixed;
-    reason = pdf_read(w, bytes, len, false);
+    is_exact = pdf_read_exact(w, bytes, len, &reason);
   }
   was_rebuilt = reason != DX_REASON_NONE;
-  is_exact =
-      w->ours || (!was_rebuilt && qpdf_has_exact_table(w->pdf, bytes, len));
   if (was_rebuilt)
     reason = pdf_read(w, bytes, len, true);
   if (reason == DX_REASON_DAMAGED)

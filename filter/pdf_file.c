@@ -338,11 +338,40 @@ static bool file_fix_offset(char *bytes, size_t len, size_t at)
   return true;
 }
 
-/* Only those of a trailer: other dictionaries have a /Prev, too. */
+/* Corrects the number at which the table begins whose word ends at `at`, as in
+ * pdf_file_fix_offsets(): its second entry is that of object 1. */
+static bool file_fix_first(char *bytes, size_t len, size_t at)
+{
+  static const char free_entry[] = "0000000000 65535 f";
+  const char *end = bytes + len, *first = file_skip_space(bytes + at, end);
+  const char *entry, *rest;
+  size_t start;
+  int offset;
+
+  if (!file_at(first, end, "1"))
+    return false;
+  entry = file_skip_space(first + 1, end);
+  for (rest = entry; rest < end && file_is_digit(*rest);)
+    rest++;
+  rest = file_skip_space(rest, end);
+  if (entry == first + 1 || !file_at(rest, end, free_entry))
+    return false;
+  entry = file_skip_space(rest + strlen(free_entry), end);
+  for (rest = entry; rest < end && file_is_digit(*rest);)
+    rest++;
+  if (file_number_before(entry, rest, &offset) != entry ||
+      !pdf_file_has_object(bytes, len, offset, 1, 0, &start))
+    return false;
+  bytes[first - bytes] = '0';
+  return true;
+}
+
+/* Only offsets of a trailer: other dictionaries have a /Prev, too. */
 char *pdf_file_fix_offsets(const char *bytes, size_t len)
 {
   static const char word[] = "startxref", key[] = "/Prev";
   const char *end = bytes + len, *trailer = bytes, *last, *previous;
+  const char *table = bytes;
   char *copy = malloc(len);
   bool changed = false;
 
@@ -358,6 +387,13 @@ char *pdf_file_fix_offsets(const char *bytes, size_t len)
     if (file_fix_offset(copy, len, (size_t)(last - bytes) + strlen(word)))
       changed = true;
     trailer = last;
+  }
+  while ((table = file_find(table, end, "xref")) != NULL) {
+    bool begins_line = table > bytes && file_is_line_end(table[-1]);
+
+    table += strlen("xref");
+    if (begins_line && file_fix_first(copy, len, (size_t)(table - bytes)))
+      changed = true;
   }
   if (!changed) {
     free(copy);

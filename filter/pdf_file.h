@@ -39,8 +39,10 @@ bool pdf_file_has_another(const char *bytes, size_t len);
 /*
  * A copy in which no offset of a table points to the white space before it:
  * libqpdf 11 skips this, as viewers do, but then reads the table from the wrong
- * place. The caller frees it. NULL if there is no such offset, if the correct
- * one has more or fewer digits, or if memory is lacking.
+ * place. And in which no table begins with object 1 if its first entry is that
+ * of object 0: some scanners count from 1, and viewers correct it. The caller
+ * frees it. NULL if there is neither, if a correct offset has more or fewer
+ * digits, or if memory is lacking.
  */
 char *pdf_file_fix_offsets(const char *bytes, size_t len);
 

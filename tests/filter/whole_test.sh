@@ -169,6 +169,9 @@ section 'the table, and the end'
 sed 's/^%PDF-1.7/&\n%/' "$dir/three.pdf" > "$dir/d.pdf"
 arrives 'a cross-reference table with wrong offsets' "$dir/d.pdf" \
   "$dir/three.pdf"
+sed '/^xref/{n;s/^0/1/}' "$dir/three.pdf" > "$dir/d.pdf"
+arrives 'a cross-reference table that counts from 1' "$dir/d.pdf" \
+  "$dir/three.pdf"
 sed '/^xref/,/^0000000000/d' "$dir/three.pdf" > "$dir/d.pdf"
 arrives 'no cross-reference table' "$dir/d.pdf" "$dir/three.pdf"
 for offset in 0 999999; do

@@ -191,6 +191,41 @@ static void offset_before_a_table_is_that_of_the_table(void **state)
   }
 }
 
+/* With object 1 at 9. */
+static void table_that_counts_from_1_begins_with_object_0(void **state)
+{
+#define TABLE(numbers, first, second)                      \
+  "%PDF-1.7\n1 0 obj<<>>endobj\nxref\n" numbers "\n" first \
+  " 65535 f \n" second " 00000 n \ntrailer<<>>startxref\n27\n"
+#define ZERO "0000000000"
+#define NINE "0000000009"
+  static const char fixed_table[] = TABLE("0 2", ZERO, NINE);
+  static const struct {
+    const char *text;
+    bool is_fixed;
+  } cases[] = {{TABLE("1 2", ZERO, NINE), true},
+               {TABLE("0 2", ZERO, NINE), false},
+               {TABLE("2 2", ZERO, NINE), false},
+               {TABLE("11 2", ZERO, NINE), false},
+               {TABLE("1 2", "0000000001", NINE), false},
+               {TABLE("1 2", ZERO, "0000000010"), false}, /* another object */
+               {"%PDF-1.7\nxref\n1", false},
+               {"%PDF-1.7\nxref\n1 ", false},
+               {"%PDF-1.7\nxref\n1 2\n" ZERO " 65535 f", false}};
+  size_t i, len;
+  char *fixed;
+
+  (void)state;
+  for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    len = strlen(cases[i].text);
+    fixed = pdf_file_fix_offsets(cases[i].text, len);
+    assert_int_equal(fixed != NULL, cases[i].is_fixed);
+    if (fixed != NULL)
+      assert_memory_equal(fixed, fixed_table, len);
+    free(fixed);
+  }
+}
+
 static void each_copy_of_an_object_is_counted(void **state)
 {
   static const char text[] = "1 0 obj<<>>endobj 2 0 obj\n3 0 R 3 0 object\n"
@@ -246,6 +281,7 @@ int main(void)
       cmocka_unit_test(text_about_pdf_is_text),
       cmocka_unit_test(end_is_behind_the_last_table),
       cmocka_unit_test(offset_before_a_table_is_that_of_the_table),
+      cmocka_unit_test(table_that_counts_from_1_begins_with_object_0),
       cmocka_unit_test(each_copy_of_an_object_is_counted),
       cmocka_unit_test(object_without_its_header_is_a_gap),
   };
