@@ -23,6 +23,8 @@
 #define WORK_STEP 5       /* to a /Parent; an option of a choice; a resource */
 #define LAYERS (32 << 20) /* of objects; ISO 32000-1, annex C: 8,388,607 */
 
+#define ESCAPE '\033' /* begins and ends the language of a text */
+
 /* /F of an annotation. */
 #define HIDDEN 2
 #define PRINT 4
@@ -203,12 +205,26 @@ static bool flat_rectangle(struct flat *s, qpdf_oh list, double ret[4])
   return true;
 }
 
+/* The bytes of a language at the start of a text: its code, of a few letters
+ * and hyphens, between two escapes (ISO 32000-1, 7.9.2.2). 0: there is none. */
+static size_t flat_language(const char *utf8, size_t len)
+{
+  size_t n = 1;
+
+  if (utf8[0] != ESCAPE)
+    return 0;
+  while (n < len && (utf8[n] == '-' || (utf8[n] >= 'A' && utf8[n] <= 'Z') ||
+                     (utf8[n] >= 'a' && utf8[n] <= 'z')))
+    n++;
+  return n >= 3 && n <= 6 && n < len && utf8[n] == ESCAPE ? n + 1 : 0;
+}
+
 /* Adds a string, or the text of a stream, as UTF-8. */
 static void flat_text(struct flat *s, qpdf_oh value, struct dx_buf *text)
 {
   unsigned char *bytes = NULL;
   const char *utf8;
-  size_t len = 0, i;
+  size_t len = 0, i = 0;
 
   if (qpdf_oh_is_stream(s->pdf, value) &&
       qpdf_oh_get_stream_data(s->pdf, value, qpdf_dl_generalized, NULL, &bytes,
@@ -217,8 +233,13 @@ static void flat_text(struct flat *s, qpdf_oh value, struct dx_buf *text)
   free(bytes);
   if (qpdf_oh_get_value_as_utf8(s->pdf, value, &utf8, &len) &&
       flat_go_on(s, (long)len))
-    for (i = 0; i < len; i++)
-      dx_buf_add(text, utf8[i] != '\0' ? utf8 + i : " ", 1);
+    while (i < len) {
+      size_t language = flat_language(utf8 + i, len - i);
+
+      if (language == 0)
+        dx_buf_add(text, utf8[i] != '\0' ? utf8 + i : " ", 1);
+      i += language > 0 ? language : 1;
+    }
 }
 
 /* ---- layers: ISO 32000-1, 8.11 ---- */
