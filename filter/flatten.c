@@ -636,6 +636,27 @@ static void flat_style(const char *text, struct text_value *value)
   }
 }
 
+/* Fills a field with its background: viewers do that before they draw the
+ * value, which may be white on it, or on something else that the page has
+ * there. */
+static void flat_fill(struct flat *s, qpdf_oh marks, const double rect[4])
+{
+  static const char *const operators[] = {"", "g", "", "rg", "k"};
+  qpdf_oh color = flat_key(s, marks, "/BG");
+  int count = flat_length(s, color), i;
+  double n[4];
+
+  if ((count != 1 && count != 3 && count != 4) ||
+      !flat_numbers(s, color, n, count))
+    return;
+  dx_buf_puts(&s->drawing, "q");
+  for (i = 0; i < count; i++)
+    dx_buf_printf(&s->drawing, " %.4f", n[i]);
+  dx_buf_printf(&s->drawing, " %s %.4f %.4f %.4f %.4f re f Q\n",
+                operators[count], rect[0], rect[1], rect[2] - rect[0],
+                rect[3] - rect[1]);
+}
+
 /* Creates an appearance. Its content is added later, from the text. */
 static void flat_write(struct flat *s, struct flat_annotation *a)
 {
@@ -667,6 +688,7 @@ static void flat_write(struct flat *s, struct flat_annotation *a)
   flat_set(s, dict, "/BBox", box);
   if (turn > 0)
     flat_set(s, dict, "/Matrix", turns[turn - 1]);
+  flat_fill(s, marks, rect);
   flat_place(s, a);
   dx_buf_add(&s->values, &a->value, sizeof(a->value));
   id = qpdf_oh_get_object_id(s->pdf, a->stream);

@@ -658,6 +658,52 @@ static void values_are_drawn_inside_their_fields(void **state)
                   (x < 21 && y >= SIZE - 21));
 }
 
+/* The page is black there. */
+static void background_of_a_field_is_below_its_value(void **state)
+{
+  static const struct {
+    const char *catalog, *field;
+    bool is_dark;
+  } cases[] = {
+      {STALE, "/FT/Tx/V(a)/MK<</BG[1]>>", false},
+      {STALE, "/FT/Tx/V(a)/MK<</BG[1 1 1]>>", false},
+      {STALE, "/FT/Tx/V(a)/MK<</BG[0 0 0 0]>>", false},
+      {STALE, "/FT/Tx/V(a)/MK<</BG[0]>>", true},
+      {STALE, "/FT/Tx/V(a)/MK<</BG[0 0 1]>>", true},
+      {STALE, "/FT/Tx/V(a)/MK<</BG[0 0 0 1]>>", true},
+      {STALE, "/FT/Tx/V(a)/MK<</BG[]>>", true}, /* transparent */
+      {STALE, "/FT/Tx/V(a)/MK<</BG[1 1]>>", true},
+      {STALE, "/FT/Tx/V(a)/MK<</BG[1 1 /x]>>", true},
+      {STALE, "/FT/Tx/V(a)/MK<</BC[1]>>", true},
+      {STALE, "/FT/Tx" AP "/V(a)/MK<</BG[1]>>", false},
+      {FORM, "/FT/Tx/V(a)/MK<</BG[1]/R 90>>", false},
+      /* Its appearance has it, if it needs it. */
+      {FORM, "/FT/Tx/V(a)/AP<</N 6 0 R>>/MK<</BG[1]>>", true},
+  };
+  char field[512];
+  struct document d = {
+      .annotations = field,
+      .content = "0 0 200 200 re f",
+      .objects =
+          "6 0 obj<</BBox[0 0 9 9]/Length 0>>stream\nendstream\nendobj\n"};
+  size_t i;
+
+  (void)state;
+  for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    (void)snprintf(field, sizeof(field), "<<" FIELD "%s>>", cases[i].field);
+    d.catalog = cases[i].catalog;
+    flatten_and_show(d);
+    assert_int_equal(dark(51, 101), cases[i].is_dark);
+    assert_int_equal(dark(149, 119), cases[i].is_dark);
+    assert_true(dark(48, 110) && dark(152, 110) && dark(100, 98) &&
+                dark(100, 122));
+  }
+  (void)snprintf(field, sizeof(field),
+                 "<<" FIELD "/FT/Tx/V(HHHH)/MK<</BG[1]>>>>");
+  flatten_and_show(d);
+  assert_non_null(strstr(words, "HHHH"));
+}
+
 static void fonts_are_loaded_only_when_needed(void **state)
 {
   static const char text[] =
@@ -858,6 +904,7 @@ int main(void)
       cmocka_unit_test(older_value_is_not_drawn),
       cmocka_unit_test(values_have_the_size_and_color_of_their_fields),
       cmocka_unit_test(values_are_drawn_inside_their_fields),
+      cmocka_unit_test(background_of_a_field_is_below_its_value),
       cmocka_unit_test(fonts_are_loaded_only_when_needed),
       cmocka_unit_test(annotation_that_cannot_be_drawn_is_refused),
       cmocka_unit_test(many_annotations_take_linear_time_or_are_refused),
