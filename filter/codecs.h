@@ -95,10 +95,11 @@ void jpeg_clean(const unsigned char *bytes, size_t len, bool keep_orientation,
 /* ---- png.c ---- */
 
 /*
- * Decodes the image (the first one of an animation) row by row; all checksums,
- * of each chunk and of the compressed data, must be correct. Adds a copy: IHDR,
- * PLTE, IDAT, IEND unchanged, the ancillary chunks that change how the image
- * looks, and of EXIF only an orientation other than 1.
+ * Decodes the image (the first one of an animation) row by row. Adds a copy:
+ * IHDR, PLTE, IDAT, IEND unchanged, the ancillary chunks that change how the
+ * image looks, and of EXIF only an orientation other than 1. The checksums of
+ * these chunks must be correct; those of others, and of the compressed data,
+ * are not verified.
  */
 enum dx_reason png_clean(const unsigned char *bytes, size_t len,
                          struct dx_buf *copy, const char **ret_why);

@@ -29,12 +29,30 @@ static void png_fail(png_structp libpng, png_const_charp message)
   png_longjmp(libpng, 1);
 }
 
+/* True for chunks that change how the image looks. */
+static bool png_is_kept(const unsigned char *type)
+{
+  static const char kept[] = "IHDRPLTEIDATIENDtRNScHRMgAMAsRGBiCCPsBITbKGD"
+                             "pHYscICP";
+  size_t i;
+
+  for (i = 0; i < sizeof(kept) - 1; i += 4)
+    if (memcmp(type, kept + i, 4) == 0)
+      return true;
+  return false;
+}
+
 /* Of the errors that libpng tolerates, invalid compressed data are damage. But
- * some programs add bytes after their end, to fill the chunk. */
+ * some programs add bytes after their end, to fill the chunk. A wrong checksum
+ * is damage only of a chunk that is used. Messages begin with its type. */
 static void png_warn(png_structp libpng, png_const_charp message)
 {
-  if (strncmp(message, "IDAT:", 5) == 0 &&
-      strcmp(message, "IDAT: Extra compressed data") != 0)
+  const unsigned char *type = (const unsigned char *)message;
+
+  if ((strncmp(message, "IDAT:", 5) == 0 &&
+       strcmp(message, "IDAT: Extra compressed data") != 0) ||
+      (strstr(message, ": CRC error") != NULL &&
+       (png_is_kept(type) || memcmp(type, "eXIf", 4) == 0)))
     png_fail(libpng, message);
 }
 
@@ -58,7 +76,9 @@ static enum dx_reason png_decode(png_structp libpng, png_infop info,
     return errno == ENOMEM ? DX_REASON_TROUBLE : DX_REASON_DAMAGED;
   errno = 0;
   png_set_read_fn(libpng, in, png_read);
-  png_set_crc_action(libpng, PNG_CRC_ERROR_QUIT, PNG_CRC_ERROR_QUIT);
+  png_set_crc_action(libpng, PNG_CRC_ERROR_QUIT, PNG_CRC_WARN_DISCARD);
+  /* Those of chunks are enough, and some programs do not write this one. */
+  png_set_option(libpng, PNG_IGNORE_ADLER32, PNG_OPTION_ON);
   /* For ancillary chunks, only checksums are verified. */
   png_set_keep_unknown_chunks(libpng, PNG_HANDLE_CHUNK_NEVER, NULL, -1);
   png_set_user_limits(libpng, PNG_UINT_31_MAX, PNG_UINT_31_MAX);
@@ -72,19 +92,6 @@ static enum dx_reason png_decode(png_structp libpng, png_infop info,
       png_read_row(libpng, NULL, NULL);
   png_read_end(libpng, NULL);
   return DX_REASON_NONE;
-}
-
-/* True for chunks that change how the image looks. */
-static bool png_is_kept(const unsigned char *type)
-{
-  static const char kept[] = "IHDRPLTEIDATIENDtRNScHRMgAMAsRGBiCCPsBITbKGD"
-                             "pHYscICP";
-  size_t i;
-
-  for (i = 0; i < sizeof(kept) - 1; i += 4)
-    if (memcmp(type, kept + i, 4) == 0)
-      return true;
-  return false;
 }
 
 /* The chunks up to `end`, which libpng has found complete. */
