@@ -389,21 +389,44 @@ static const char *behind_last(const char *text, size_t len, const char *what)
   return last;
 }
 
-/* True if a font of East Asia was replaced, whose name ends with the direction
- * of its text: Ghostscript then shows each byte as a letter of Courier. In
- * other fonts, the same letters have another shape. */
+/* True if this font has other characters than letters have: a font of East
+ * Asia, whose name ends with the direction of its text, of which Ghostscript
+ * shows each byte as a letter of Courier; or a font of symbols or barcodes, in
+ * which a letter is, for example, a check mark. */
+static bool has_other_characters(const char *font)
+{
+  static const char *const words[] = {"dings",    "dingbats", "Marlett",
+                                      "MT Extra", "MT-Extra", "MTExtra",
+                                      "barcode",  "Code39",   "Code128"};
+  size_t len = strlen(font), i;
+
+  if (len > 2 && font[len - 2] == '-' &&
+      (font[len - 1] == 'H' || font[len - 1] == 'V'))
+    return true;
+  for (i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+    if (strcasestr(font, words[i]) != NULL)
+      return true;
+  return false;
+}
+
+/* True if such a font was replaced by one of letters ("Substituting font
+ * Courier for Wingdings."). In other fonts, the same letters have another
+ * shape. */
 static bool lacks_font(const char *text, size_t len)
 {
-  static const char begin[] = "Substituting font Courier for ";
-  const char *at = text, *end;
+  static const char begin[] = "Substituting font ";
+  const char *at = text;
+  char used[160], font[160];
 
   while ((at = memmem(at, len - (size_t)(at - text), begin, strlen(begin))) !=
          NULL) {
     at += strlen(begin);
-    end = at + strcspn(at, "\r\n");
-    if (end - at > 3 && end[-1] == '.' && (end[-2] == 'H' || end[-2] == 'V') &&
-        end[-3] == '-')
-      return true;
+    if (sscanf(at, "%159s for %159[^\r\n]", used, font) == 2 &&
+        strcmp(used, "Symbol") != 0 && strcmp(used, "ZapfDingbats") != 0) {
+      font[strlen(font) - 1] = '\0'; /* a period */
+      if (has_other_characters(font))
+        return true;
+    }
   }
   return false;
 }
