@@ -150,8 +150,8 @@ for text in 'P1 Jane Roe' 'P3\tJane' 'P6\n\nJane' 'P2 1 of 2' 'P1'; do
 done
 printf '%s\n' '{\rtf1 M\u252?ller WBC 5.40}' > "$dir/rich.txt"
 has 'the codes of RTF are no text' "$(outcome "$dir/rich.txt")" '^type '
-for text in '\n%%!PS-Adobe-3.0' '\x04\x04%%!' '\r\n{\\rtf1' 'IN;SP1;' '^XA^FO50'; do
-  printf "$text\nWBC 5.40\n" > "$dir/source.txt"
+for text in '\n%!PS-Adobe-3.0' '\x04\x04%!' '\r\n{\\rtf1' 'IN;SP1;' '^XA^FO50'; do
+  printf '%b\nWBC 5.40\n' "$text" > "$dir/source.txt"
   has "what begins with '$text' is no text" "$(outcome "$dir/source.txt")" '^type '
 done
 printf ' %%! WBC 5.40\nINR; ^X\n' > "$dir/source.txt"

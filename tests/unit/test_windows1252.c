@@ -212,7 +212,7 @@ static const struct {
     {"4 d\xED"
      "as\n\xF3 5",
      "\xF3"},
-    {"Dosis 1\xF3 Tabl.", "\xF3"},
+    {"Dosis 1\xF3 Stk.", "\xF3"},
     {"in \xF3g/dl", "\xF3"},
     {"Se\xE1n \xD3g, \xF3g", NULL},
     {"x10\xFB\xFD/l", "\xFB"},
