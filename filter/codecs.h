@@ -98,7 +98,7 @@ void jpeg_clean(const unsigned char *bytes, size_t len, bool keep_orientation,
  * Decodes the image (the first one of an animation) row by row. Adds a copy:
  * IHDR, PLTE, IDAT, IEND unchanged, the ancillary chunks that change how the
  * image looks, and of EXIF only an orientation other than 1. The checksums of
- * these chunks must be correct; those of others, and of the compressed data,
+ * these chunks, and of the compressed data, must be correct; those of others
  * are not verified.
  */
 enum dx_reason png_clean(const unsigned char *bytes, size_t len,

@@ -77,8 +77,6 @@ static enum dx_reason png_decode(png_structp libpng, png_infop info,
   errno = 0;
   png_set_read_fn(libpng, in, png_read);
   png_set_crc_action(libpng, PNG_CRC_ERROR_QUIT, PNG_CRC_WARN_DISCARD);
-  /* Those of chunks are enough, and some programs do not write this one. */
-  png_set_option(libpng, PNG_IGNORE_ADLER32, PNG_OPTION_ON);
   /* For ancillary chunks, only checksums are verified. */
   png_set_keep_unknown_chunks(libpng, PNG_HANDLE_CHUNK_NEVER, NULL, -1);
   png_set_user_limits(libpng, PNG_UINT_31_MAX, PNG_UINT_31_MAX);
