@@ -99,7 +99,7 @@ combining        - refused too-complex
 overprinted      - refused printer-codes
 lines            - document 7576
 one-line         - document 183
-characters       - document 114
+characters       - document 119
 END
 [ $# = 0 ] || { finish; exit; }
 
