@@ -417,7 +417,6 @@ int64_t dx_engine_turn(struct dx_engine *engine)
   now = dx_monotonic_ms();
   for (drive = TAILQ_FIRST(&engine->roused); drive != NULL; drive = after) {
     after = TAILQ_NEXT(drive, turn);
-    engine_abort_calls(drive->job, false); /* canceled in this turn */
     engine_rest(drive, now);
   }
   return any ? now : next;

@@ -122,8 +122,9 @@ enum dx_code dx_engine_add(struct dx_engine *engine, struct dx_drive *drive,
  * rate limit permits: the administrator asks for it. */
 void dx_engine_hurry(struct dx_engine *engine, struct dx_job *job);
 
-/* The permission of the job has changed, or may be given now: the next turn
- * begins what is permitted, or asks again. */
+/* The permission of the job has changed, or may be given now, or submissions
+ * were ended: their calls are aborted, and the next turn begins what is
+ * permitted, or asks again. */
 void dx_engine_wake(struct dx_job *job);
 /* The job asks no more until dx_engine_wake(), which is certain to follow when
  * its permission changes: thousands may wait for a decision. */

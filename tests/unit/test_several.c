@@ -369,7 +369,6 @@ static void rejected_document_waits_if_no_other_is_accepted(void **state)
 static void create_of_another_section_is_no_evidence(void **state)
 {
   const struct dx_submission *bad;
-  struct dx_job *job;
   int i;
 
   (void)state;
@@ -380,10 +379,7 @@ static void create_of_another_section_is_no_evidence(void **state)
   fixture_begin();
   for (i = 0; i < 10; i++) {
     fixture_drive(fixture.now_ms + 6 * MIN);
-    job = fixture_job(1, false);
-    free(job->service);
-    job->service = strdup("other");
-    (void)arrive(job);
+    arrive_at_other();
   }
   fixture_drive(fixture.now_ms + MIN);
   assert_int_equal(extracted(), 10);
@@ -611,6 +607,7 @@ static void probe_that_is_rejected_has_the_waits_of_a_rejection(void **state)
   (void)fixture_job(1, false);
   fixture_drive(FIXTURE_BEGIN_MS + 5 * MIN);
   dx_job_end(fixture.jobs[1], DX_EV_CANCEL);
+  dx_engine_wake(fixture.jobs[1]);
   fixture_drive(until_ms);
   before = fixture.count[POST];
   fixture_drive(until_ms + 60 * MIN);
@@ -901,7 +898,6 @@ static bool eight_stall(const struct fixture_call *call,
 /* Its uploads may take all places only once. */
 static void storage_that_stalls_does_not_delay_another(void **state)
 {
-  struct dx_job *job;
   int i;
 
   (void)state;
@@ -910,10 +906,7 @@ static void storage_that_stalls_does_not_delay_another(void **state)
   for (i = 0; i < 8; i++)
     (void)fixture_job(1, false);
   fixture_drive(FIXTURE_BEGIN_MS + 5 * MIN);
-  job = fixture_job(1, false);
-  free(job->service);
-  job->service = strdup("other");
-  (void)arrive(job);
+  arrive_at_other();
   fixture_drive(fixture.now_ms + 10 * S);
   assert_int_equal(extracted(), 1);
 }
