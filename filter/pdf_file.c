@@ -68,6 +68,13 @@ static const char *file_skip_space(const char *at, const char *end)
   return at;
 }
 
+static const char *file_skip_digits(const char *at, const char *end)
+{
+  while (at < end && file_is_digit(*at))
+    at++;
+  return at;
+}
+
 /* Skips white space and comments. */
 static const char *file_skip(const char *at, const char *end)
 {
@@ -140,8 +147,7 @@ static bool file_is_cut_header(const char *at, const char *end)
   if (at == end || !file_is_digit(*at))
     return false;
   for (number = 0; number < 2; number++) {
-    while (at < end && file_is_digit(*at))
-      at++;
+    at = file_skip_digits(at, end);
     if (at < end && *at != ' ' && *at != '\t')
       return false;
     while (at < end && (*at == ' ' || *at == '\t'))
@@ -275,8 +281,7 @@ enum pdf_file_end pdf_file_end(const char *bytes, size_t len, size_t *ret_len)
   at = file_skip_space(at + strlen(word), end);
   if (at == end || !file_is_digit(*at))
     return PDF_FILE_CUT;
-  while (at < end && file_is_digit(*at))
-    at++;
+  at = file_skip_digits(at, end);
   if (at < end && file_is_regular(*at))
     return PDF_FILE_CUT; /* the number is damaged */
   *ret_len = (size_t)(at - bytes);
@@ -318,12 +323,10 @@ bool pdf_file_has_another(const char *bytes, size_t len)
 static bool file_fix_offset(char *bytes, size_t len, size_t at)
 {
   const char *end = bytes + len, *number = file_skip_space(bytes + at, end);
-  const char *rest = number, *table;
+  const char *rest = file_skip_digits(number, end), *table;
   char digits[sizeof("18446744073709551615")];
   int offset, width;
 
-  while (rest < end && file_is_digit(*rest))
-    rest++;
   if (file_number_before(number, rest, &offset) != number ||
       (size_t)offset >= len)
     return false;
@@ -351,14 +354,11 @@ static bool file_fix_first(char *bytes, size_t len, size_t at)
   if (!file_at(first, end, "1"))
     return false;
   entry = file_skip_space(first + 1, end);
-  for (rest = entry; rest < end && file_is_digit(*rest);)
-    rest++;
-  rest = file_skip_space(rest, end);
+  rest = file_skip_space(file_skip_digits(entry, end), end);
   if (entry == first + 1 || !file_at(rest, end, free_entry))
     return false;
   entry = file_skip_space(rest + strlen(free_entry), end);
-  for (rest = entry; rest < end && file_is_digit(*rest);)
-    rest++;
+  rest = file_skip_digits(entry, end);
   if (file_number_before(entry, rest, &offset) != entry ||
       !pdf_file_has_object(bytes, len, offset, 1, 0, &start))
     return false;
@@ -482,9 +482,7 @@ bool pdf_file_has_gap(const char *bytes, size_t len)
       return true;
   }
   for (at = bytes; (at = file_find(at, last, word)) != NULL;) {
-    at = file_skip_space(at + strlen(word), last);
-    while (at < last && file_is_digit(*at))
-      at++;
+    at = file_skip_digits(file_skip_space(at + strlen(word), last), last);
     if (!file_may_follow(at, end))
       return true;
   }

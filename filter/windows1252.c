@@ -96,31 +96,31 @@ static bool is_line_end(int ch)
   return ch == '\n' || ch == '\r';
 }
 
-/* \xBB before the byte in its line: \xAB may close what it has opened. */
-static bool is_in_quotes(const struct place *p)
+static bool is_digit(int ch)
+{
+  return isdigit(ch) != 0;
+}
+
+static bool is_closing(int ch) /* or opening, in German */
+{
+  return ch == 0xBB;
+}
+
+/* Such a byte is before this one, in the same line. */
+static bool is_earlier_in_line(const struct place *p, bool (*is_it)(int ch))
 {
   int distance = -1;
 
   while (p->at >= (size_t)-distance && !is_line_end(at(p, distance)) &&
-         at(p, distance) != 0xBB)
+         !is_it(at(p, distance)))
     distance--;
-  return at(p, distance) == 0xBB;
+  return is_it(at(p, distance));
 }
 
 /* \xAB opens what a \xBB closes somewhere behind it. */
 static bool opens_quotes(const struct place *p)
 {
   return memchr(p->bytes + p->at, 0xBB, p->len - p->at) != NULL;
-}
-
-static bool is_behind_digit_in_line(const struct place *p)
-{
-  int distance = -1;
-
-  while (p->at >= (size_t)-distance && !is_line_end(at(p, distance)) &&
-         !isdigit(at(p, distance)))
-    distance--;
-  return isdigit(at(p, distance));
 }
 
 /* The byte is at both ends of its line: a vertical line of DOS. */
@@ -157,8 +157,8 @@ static bool is_symbol_of_dos(const struct place *p)
   bool follows_number = isdigit(before) || is_white(before);
 
   switch (at(p, 0)) {
-  case 0xAB: /* ½ */
-    return !is_in_quotes(p) &&
+  case 0xAB: /* ½; it may close what \xBB has opened, or open itself */
+    return !is_earlier_in_line(p, is_closing) &&
            ((isdigit(before) && !isdigit(after)) || !opens_quotes(p));
   case 0xAC: /* ¼ */
     return (isdigit(before) && !isdigit(after)) ||
@@ -168,7 +168,7 @@ static bool is_symbol_of_dos(const struct place *p)
   case 0xE6: /* µ; in Danish, "æg" is an egg */
     return (follows_number || before == '/' || before == '(') &&
            precedes_unit(p) &&
-           (!is_white(before) || isdigit(at(p, -2)) || after != 'g' ||
+           (!is_white(before) || is_behind_number(p) || after != 'g' ||
             at(p, 2) == '/');
   case 0xF8: /* ° */
     return (isdigit(before) && !is_letter(after)) || is_in_number_sign(p) ||
@@ -184,7 +184,7 @@ static bool is_symbol_of_dos(const struct place *p)
     return ((follows_number || before == '(') && isdigit(after)) ||
            (isdigit(before) && !is_letter(after)) ||
            (is_white(before) && precedes_number(p) &&
-            !is_behind_digit_in_line(p)) ||
+            !is_earlier_in_line(p, is_digit)) ||
            ((is_behind_number(p) || before == '/' || before == '(') &&
             precedes_unit(p)) ||
            (is_white(before) && (after == 'g' || after == 'l') &&
@@ -199,8 +199,7 @@ static bool is_symbol_of_dos(const struct place *p)
   }
 }
 
-/* Letters of HP Roman-8, small there and capital in Windows-1252: ä, ö, ü, é.
- */
+/* The letters ä, ö, ü, and é of HP Roman-8, capital letters in Windows-1252. */
 static bool is_letter_of_hp(const struct place *p)
 {
   return strchr("\xCC\xCE\xCF\xC8", at(p, 0)) != NULL &&

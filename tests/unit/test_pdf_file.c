@@ -156,6 +156,19 @@ static void end_is_behind_the_last_table(void **state)
   }
 }
 
+/* NULL: nothing is to be corrected. */
+static void assert_fixed(const char *text, const char *expected)
+{
+  size_t len = strlen(text);
+  char *fixed = pdf_file_fix_offsets(text, len);
+
+  if (expected == NULL)
+    assert_null(fixed);
+  else
+    assert_memory_equal(fixed, expected, len);
+  free(fixed);
+}
+
 static void offset_before_a_table_is_that_of_the_table(void **state)
 {
 #define BLANKS "%PDF-1.7\n  \r\nxref 0 1\ntrailer" /* the table is at 13 */
@@ -176,19 +189,11 @@ static void offset_before_a_table_is_that_of_the_table(void **state)
                {BLANKS "<</Prev 11>>", NULL},
                {BLANKS "<<>>startxref", NULL},
                {"%PDF-1.7\n/Prev 11 0 R startxref 11\n  xref", NULL}};
-  size_t i, len;
-  char *fixed;
+  size_t i;
 
   (void)state;
-  for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-    len = strlen(cases[i].text);
-    fixed = pdf_file_fix_offsets(cases[i].text, len);
-    if (cases[i].fixed == NULL)
-      assert_null(fixed);
-    else
-      assert_memory_equal(fixed, cases[i].fixed, len);
-    free(fixed);
-  }
+  for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+    assert_fixed(cases[i].text, cases[i].fixed);
 }
 
 /* With object 1 at 9. */
@@ -212,18 +217,11 @@ static void table_that_counts_from_1_begins_with_object_0(void **state)
                {"%PDF-1.7\nxref\n1", false},
                {"%PDF-1.7\nxref\n1 ", false},
                {"%PDF-1.7\nxref\n1 2\n" ZERO " 65535 f", false}};
-  size_t i, len;
-  char *fixed;
+  size_t i;
 
   (void)state;
-  for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-    len = strlen(cases[i].text);
-    fixed = pdf_file_fix_offsets(cases[i].text, len);
-    assert_int_equal(fixed != NULL, cases[i].is_fixed);
-    if (fixed != NULL)
-      assert_memory_equal(fixed, fixed_table, len);
-    free(fixed);
-  }
+  for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+    assert_fixed(cases[i].text, cases[i].is_fixed ? fixed_table : NULL);
 }
 
 static void each_copy_of_an_object_is_counted(void **state)
