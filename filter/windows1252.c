@@ -38,6 +38,7 @@ static bool is_letter(int ch)
 struct place {
   const unsigned char *bytes;
   size_t len, at;
+  size_t first_quote, last_quote; /* where \xBB is; len, 0: nowhere */
 };
 
 static int at(const struct place *p, int distance)
@@ -96,31 +97,15 @@ static bool is_line_end(int ch)
   return ch == '\n' || ch == '\r';
 }
 
-static bool is_digit(int ch)
-{
-  return isdigit(ch) != 0;
-}
-
-static bool is_closing(int ch) /* or opening, in German */
-{
-  return ch == 0xBB;
-}
-
-/* Such a byte is before this one, in the same line. */
-static bool is_earlier_in_line(const struct place *p, bool (*is_it)(int ch))
+/* A digit is before this byte, in the same line. */
+static bool is_behind_digit_of_line(const struct place *p)
 {
   int distance = -1;
 
   while (p->at >= (size_t)-distance && !is_line_end(at(p, distance)) &&
-         !is_it(at(p, distance)))
+         !isdigit(at(p, distance)))
     distance--;
-  return is_it(at(p, distance));
-}
-
-/* \xAB opens what a \xBB closes somewhere behind it. */
-static bool opens_quotes(const struct place *p)
-{
-  return memchr(p->bytes + p->at, 0xBB, p->len - p->at) != NULL;
+  return isdigit(at(p, distance)) != 0;
 }
 
 /* The byte is at both ends of its line: a vertical line of DOS. */
@@ -158,8 +143,8 @@ static bool is_symbol_of_dos(const struct place *p)
 
   switch (at(p, 0)) {
   case 0xAB: /* ½; it may close what \xBB has opened, or open itself */
-    return !is_earlier_in_line(p, is_closing) &&
-           ((isdigit(before) && !isdigit(after)) || !opens_quotes(p));
+    return p->first_quote > p->at &&
+           ((isdigit(before) && !isdigit(after)) || p->last_quote < p->at);
   case 0xAC: /* ¼ */
     return (isdigit(before) && !isdigit(after)) ||
            (is_white(before) && after == ' ' && islower(at(p, 2)));
@@ -184,7 +169,7 @@ static bool is_symbol_of_dos(const struct place *p)
     return ((follows_number || before == '(') && isdigit(after)) ||
            (isdigit(before) && !is_letter(after)) ||
            (is_white(before) && precedes_number(p) &&
-            !is_earlier_in_line(p, is_digit)) ||
+            !is_behind_digit_of_line(p)) ||
            ((is_behind_number(p) || before == '/' || before == '(') &&
             precedes_unit(p)) ||
            (is_white(before) && (after == 'g' || after == 'l') &&
@@ -344,11 +329,17 @@ static bool is_word_of_another_script(const struct place *p)
 
 size_t windows1252_doubt(const unsigned char *bytes, size_t len)
 {
-  struct place p = {bytes, len, 0};
+  const unsigned char *first = memchr(bytes, 0xBB, len);
+  const unsigned char *last = memrchr(bytes, 0xBB, len);
+  struct place p = {bytes, len, 0, len, 0};
   size_t run = 0; /* bytes above 7F before this one */
   int words = 0;
   bool equal = true;
 
+  if (first != NULL) {
+    p.first_quote = (size_t)(first - bytes);
+    p.last_quote = (size_t)(last - bytes);
+  }
   for (; p.at < len; p.at++) {
     int ch = bytes[p.at];
 

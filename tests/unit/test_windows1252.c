@@ -199,9 +199,10 @@ static const struct {
      "3 \xAB"
      "5",
      NULL},
-    {"a \xBB"
-     "b\n3\xAB",
+    {"3\xAB \xBB"
+     "a\xAB",
      "\xAB"},
+    {"\xBBTwo lines of\nwords\xAB, grade 3\xAB", NULL},
     {"take \xAB tablet", "\xAB"},
     {"\xAB take\ntablet \xBB", NULL},
     {"on Sunday \xAC tablet", "\xAC"},
