@@ -170,10 +170,9 @@ static bool is_symbol_of_dos(const struct place *p)
            (isdigit(before) && !is_letter(after)) ||
            (is_white(before) && precedes_number(p) &&
             !is_behind_digit_of_line(p)) ||
-           ((is_behind_number(p) || before == '/' || before == '(') &&
-            precedes_unit(p)) ||
-           (is_white(before) && (after == 'g' || after == 'l') &&
-            at(p, 2) == '/');
+           (precedes_unit(p) &&
+            (is_behind_number(p) || before == '/' || before == '(' ||
+             (is_white(before) && (at(p, 2) == '/' || at(p, 2) == 'o'))));
   case 0xFB: /* ¹ */
     return isdigit(before);
   case 0xFC: /* ³ */
@@ -205,7 +204,8 @@ static bool is_of_macintosh(const struct place *p)
   case 0x9F: /* ü */
     return class_of(before) == 'L' || class_of(after) == 'L';
   case 0xA1: /* ° */
-    return isdigit(before) || (is_white(before) && is_scale(p));
+    return isdigit(before) ||
+           ((is_white(before) || before == '(') && is_scale(p));
   case 0xA7: /* ß */
     return class_of(before) == 'L';
   case 0xB2: /* ≤ */
@@ -213,10 +213,28 @@ static bool is_of_macintosh(const struct place *p)
     return (is_white(before) || before == '(') && precedes_number(p);
   case 0xD0: /* – */
   case 0xD1: /* — */
-    return isdigit(before) && isdigit(after);
+    return is_behind_number(p) && precedes_number(p);
   default:
     return false;
   }
+}
+
+/* A symbol in two bytes of a Chinese, Japanese, or Korean encoding, such as ≤.
+ * In Windows-1252, ¡ and © may be before a word that begins with such a byte.
+ */
+static bool is_symbol_of_two_bytes(const struct place *p)
+{
+  struct place next = *p;
+  int first = at(p, 0), second = at(p, 1);
+
+  next.at++;
+  if (first == 0xA3 && second == 'g') /* µ of Big5 */
+    return precedes_unit(&next);
+  if (first < 0xA1 || first > 0xA9 || second < 0xA1 || second == first ||
+      second == 0xBB)
+    return false;
+  return (first != 0xA1 && first != 0xA9) || !is_letter(at(p, 2)) ||
+         is_scale(&next);
 }
 
 static bool is_continuation(int ch) /* not a blank, and not a quotation mark */
@@ -254,19 +272,19 @@ static bool is_misplaced(const struct place *p)
     return follows && !precedes;
   case 0x83: /* ƒ */
   case 0x88: /* ˆ */
+  case 0x89: /* ‰ */
   case 0x98: /* ˜ */
+  case 0xA2: /* ¢ */
     return follows || precedes;
   case 0x9B: /* ›; a command of printers, ESC [ with 8 bits */
     return isdigit(after);
   case 0x95: /* • */
   case 0xA1: /* ¡ */
-  case 0xA2: /* ¢ */
   case 0xA3: /* £ */
   case 0xA4: /* ¤ */
   case 0xA5: /* ¥ */
     return follows;
   case 0x87: /* ‡ */
-  case 0x89: /* ‰ */
   case 0x99: /* ™ */
     return precedes;
   case 0x8A: /* Š */
@@ -310,7 +328,7 @@ static bool is_doubtful(const struct place *p)
     break;
   }
   return is_misplaced(p) || is_symbol_of_dos(p) || is_letter_of_hp(p) ||
-         is_of_macintosh(p) || is_utf8(p);
+         is_of_macintosh(p) || is_symbol_of_two_bytes(p) || is_utf8(p);
 }
 
 /* A word of three letters ends before the byte, none of which is in ASCII. With

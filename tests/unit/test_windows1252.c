@@ -77,6 +77,7 @@ static const struct {
      "\xB3"},
     {"m\xB3 C", NULL},
     {"5,4 \xF3mol/l, 5 /\xF3l", "\xF3"},
+    {"CREA \xF3mol/l 80", "\xF3"},
     {"4 \xF3 5, 4 \xF3 mol, ag \xF3l", NULL},
     {"5,4 \xFE 0,2", "\xFE"},
     {"\xFE"
@@ -109,6 +110,8 @@ static const struct {
     /* letters alone */
     {"5 \x9C", "\x9C"},
     {"Si\x9C", NULL},
+    {"Zo\x89", "\x89"},
+    {"5 \x89", NULL},
     {"\x8E 12", "\x8E"},
     {"a \x9Ez", NULL},
     /* quotes and symbols at one end of a word only */
@@ -129,6 +132,7 @@ static const struct {
     {"\x95 item\n\x95item", NULL},
     {"creaci\xA2", "\xA2"},
     {"5\xA2", NULL},
+    {"37 \xA2J", "\xA2"},
     /* boxes */
     {"\xDA\xC4\xC4\xBF", "\xBF"},
     {"\xC9\xCD\xCD\xCD\xBB", "\xCD\xBB"},
@@ -251,6 +255,10 @@ static const struct {
      "Feliz! \xA1"
      "C\xF3mo! 5 \xA1no",
      NULL},
+    {"Temp. (\xA1"
+     "C)",
+     "\xA1"},
+    {"4.0 \xD0 10.0", "\xD0"},
     {"LDL \xB3 3.0", "\xB3"},
     {"eGFR (\xB2"
      "60)",
@@ -278,6 +286,21 @@ static const struct {
     {"H\x9B"
      "0m",
      "\x9B"},
+    /* symbols in two bytes: ≤, ×, °, µ, é */
+    {"LDL \xA1\xDC 3.0", "\xA1"},
+    {"PLT 250 \xA1\xBF"
+     "10^9/L",
+     "\xA1"},
+    {"Temp (\xA1\xC6"
+     "C)",
+     "\xA1"},
+    {"\xA6\xCCmol/L", "\xA6"},
+    {"CREA \xA5\xECg/dL", "\xA5"},
+    {"CREA \xA3gg/dL", "\xA3"},
+    {"Jos\xA8\xA6", "\xA8"},
+    {"\xA1\xC1nimo! \xA1\xBFQu\xE9? \xA9\xC9"
+     "dition, \xA7\xA7 5, \xAB\xA3\xBB, \xA3gold, \xA3 gl",
+     NULL},
     /* words of other scripts: Hebrew, Cyrillic */
     {"Name: \xEC\xE5\xE9 \xEB\xE4\xEF\n", "\n"},
     {"\xD4\xC8\xCE: \xD6\xEE\xE9\r", "\r"},
@@ -332,8 +355,11 @@ static const struct {
     {"CP932", "患者: 山田 太郎\n白血球 5.40\nﾍﾓｸﾞﾛﾋﾞﾝ 13.2\n"},
     {"EUC-JP", "患者: 山田 太郎\n白血球 5.40\n"},
     {"GB18030", "患者：王小明\n白细胞 5.40\n"},
+    {"GB18030", "CREA 80 μmol/L\n"},
     {"BIG5", "病人：王小明\n白血球 5.40\n"},
+    {"BIG5", "LDL ≧ 3.0\n"},
     {"UHC", "환자: 김철수\n백혈구 5.40\n"},
+    {"UHC", "Lactate ≤ 2.0\n"},
 };
 
 static void encode(const char *encoding, const char *text, char *bytes,
