@@ -99,8 +99,9 @@ static void read_windows1252(const unsigned char *bytes, size_t len,
                                                    : bytes[i];
 }
 
-/* What is valid in the encoding, but not a character of a text: a surrogate, or
- * a control character, which another encoding has letters for. */
+/* What is valid in the encoding, but not a character of a text: a surrogate, a
+ * noncharacter, such as a byte order mark of the other order, or a control
+ * character, which another encoding has letters for. */
 static bool read_characters(const wchar_t *chars, size_t *count,
                             bool is_unicode)
 {
@@ -109,7 +110,9 @@ static bool read_characters(const wchar_t *chars, size_t *count,
   for (i = 0; i < *count; i++)
     if (chars[i] >= 0x80 &&
         ((chars[i] < 0xA0 && (chars[i] != 0x85 || !is_unicode)) ||
-         (chars[i] >= 0xD800 && chars[i] < 0xE000) || chars[i] > 0x10FFFF)) {
+         (chars[i] >= 0xD800 && chars[i] < 0xE000) ||
+         (chars[i] >= 0xFDD0 && chars[i] < 0xFDF0) ||
+         (chars[i] & 0xFFFE) == 0xFFFE || chars[i] > 0x10FFFF)) {
       *count = i;
       return false;
     }

@@ -173,6 +173,9 @@ static const struct {
      "31mc",
      "line 2 is not valid in the encoding 'UTF-8'"},
     {"\uFEFFJos\xE9", "line 1 is not valid in the encoding 'UTF-8'"},
+    {"a\n\uFFFF", "line 2 is not valid in the encoding 'UTF-8'"},
+    {"a\n\uFDD0", "line 2 is not valid in the encoding 'UTF-8'"},
+    {"\U0010FFFE", "line 1 is not valid in the encoding 'UTF-8'"},
 };
 
 static void text_with_another_meaning_is_refused(void **state)
@@ -306,6 +309,9 @@ static void utf16_is_read_with_a_byte_order_mark(void **state)
        "a\0\0\0",
        6, NULL},
       {"\xFF\xFE\x9B\0a\0", 6, NULL},
+      {"\xFF\xFE"
+       "a\0\xFE\xFF\0b",
+       8, NULL},
   };
   size_t i;
 
