@@ -21,6 +21,7 @@
 #define RLO 0x202E
 #define NO_ICONV ((iconv_t)(intptr_t)-1)
 
+static const char *const words[] = {DX_TEXT_ENCODINGS(DX_WORD_OF_ROW)};
 static iconv_t utf8_iconv = NO_ICONV, selected_iconv = NO_ICONV;
 static enum dx_text_encoding selected; /* AUTO: no selected_iconv */
 
@@ -119,13 +120,27 @@ static bool read_characters(const wchar_t *chars, size_t *count,
   return true;
 }
 
+/* Text that has characters of UTF-8, and is valid in it, is not in another
+ * encoding, although its bytes are often valid there: 5 µg would be 5 ┬Ág in
+ * CP850. Then *ret_count is where the first of these characters is. */
+static bool is_unselected_utf8(const char *bytes, size_t len, wchar_t *chars,
+                               size_t *ret_count)
+{
+  if (selected == DX_TEXT_AUTO || selected == DX_TEXT_UTF_8 ||
+      !read_by_iconv(utf8_iconv, bytes, len, chars, ret_count) ||
+      *ret_count == len || chars[0] == 0xFEFF)
+    return false;
+  for (*ret_count = 0; chars[*ret_count] < 0x80;)
+    ++*ret_count;
+  return true;
+}
+
 /* Returns NULL, or the name of the encoding in which the text is not valid; ""
  * if none is selected. A byte order mark has precedence over a selection. */
 static const char *read_encoded(const char *bytes, size_t len, wchar_t *chars,
                                 size_t *count)
 {
   const unsigned char *b = (const unsigned char *)bytes;
-  static const char *const words[] = {DX_TEXT_ENCODINGS(DX_WORD_OF_ROW)};
   bool is_marked = len >= 3 && memcmp(bytes, "\xEF\xBB\xBF", 3) == 0, valid;
   bool is_utf8 =
       is_marked || selected == DX_TEXT_AUTO || selected == DX_TEXT_UTF_8;
@@ -289,7 +304,9 @@ static bool remove_commands(wchar_t *chars, size_t *count)
 enum dx_reason reading_file(const char *bytes, size_t len, wchar_t *chars,
                             size_t *ret_count, char why[PDF_WHY_BYTES])
 {
-  const char *wrong = read_encoded(bytes, len, chars, ret_count);
+  bool is_utf8 = is_unselected_utf8(bytes, len, chars, ret_count);
+  const char *wrong =
+      is_utf8 ? words[selected] : read_encoded(bytes, len, chars, ret_count);
 
   /* Of two reasons, this one: it is why the rest looks like another encoding.
    */
@@ -301,8 +318,10 @@ enum dx_reason reading_file(const char *bytes, size_t len, wchar_t *chars,
   if (wrong == NULL)
     return DX_REASON_NONE;
   (void)snprintf(why, PDF_WHY_BYTES,
-                 wrong[0] != '\0' ? "line %zu is not valid in the encoding '%s'"
-                                  : "the encoding of line %zu is unknown%s",
+                 is_utf8 ? "line %zu is in UTF-8, not in '%s'"
+                 : wrong[0] != '\0'
+                     ? "line %zu is not valid in the encoding '%s'"
+                     : "the encoding of line %zu is unknown%s",
                  reading_line(chars, *ret_count), wrong);
   return DX_REASON_ENCODING;
 }

@@ -258,6 +258,32 @@ static void text_is_read_in_the_selected_encoding(void **state)
   assert_true(reading_open(DX_TEXT_AUTO));
 }
 
+/* The bytes are valid in each of them; what is ASCII, and a byte order mark, do
+ * not tell. */
+static void utf8_is_not_read_in_another_encoding(void **state)
+{
+  static const enum dx_text_encoding others[] = {
+      DX_TEXT_WINDOWS_1252, DX_TEXT_CP850, DX_TEXT_CP852, DX_TEXT_SHIFT_JIS,
+      DX_TEXT_GB18030};
+  size_t i;
+
+  (void)state;
+  for (i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+    char expected[PDF_WHY_BYTES];
+
+    assert_true(reading_open(others[i]));
+    assert_int_equal(read_text("WBC 5.40\nFe 5 \u00B5g\n"), DX_REASON_ENCODING);
+    (void)snprintf(expected, sizeof(expected),
+                   "line 2 is in UTF-8, not in '%s'",
+                   dx_text_encoding_word(others[i]));
+    assert_string_equal(why, expected);
+    assert_int_equal(read_text("\x1B*\u00B5"), DX_REASON_CODES);
+    assert_int_equal(read_text("\uFEFF5 \u00B5g"), DX_REASON_NONE);
+    assert_int_equal(read_text("WBC 5.40\n"), DX_REASON_NONE);
+  }
+  assert_true(reading_open(DX_TEXT_AUTO));
+}
+
 static void every_encoding_can_be_opened(void **state)
 {
   int i;
@@ -360,6 +386,7 @@ int main(void)
       cmocka_unit_test(text_is_kept_and_resets_are_removed),
       cmocka_unit_test(text_with_another_meaning_is_refused),
       cmocka_unit_test(text_is_read_in_the_selected_encoding),
+      cmocka_unit_test(utf8_is_not_read_in_another_encoding),
       cmocka_unit_test(every_encoding_can_be_opened),
       cmocka_unit_test(utf16_is_read_with_a_byte_order_mark),
       cmocka_unit_test(value_is_read_whatever_it_contains),
