@@ -265,33 +265,32 @@ static bool is_command(const wchar_t *chars, size_t count, bool is_begun)
   }
 }
 
-/* Removes resets before and after all that is printed, and colors. False if
- * another command follows the first *count characters, which remain: also text
- * that printers ignore (between DC3 and DC1), or programs of DOS (after SUB).
+/* Removes resets before all that is printed on a page, and after the last one,
+ * and colors. False if another command follows the first *count characters,
+ * which remain: also text that printers ignore (between DC3 and DC1), or
+ * programs of DOS (after SUB).
  */
 static bool remove_commands(wchar_t *chars, size_t *count)
 {
-  size_t begin = 0, end = *count, i, n, len = *count;
-  bool is_ignored = false, is_begun = false;
+  size_t end = *count, i, n, len = *count;
+  bool is_ignored = false, is_begun = false; /* a line is */
+  bool is_printed = false;                   /* a page is */
 
-  while (begin < len &&
-         (is_blank(chars[begin]) || is_reset(chars + begin, len - begin)))
-    begin += is_blank(chars[begin]) ? 1 : 2;
-  while (end > begin && (is_blank(chars[end - 1]) ||
-                         (end > 1 && is_reset(chars + end - 2, 2))))
+  while (end > 0 && (is_blank(chars[end - 1]) ||
+                     (end > 1 && is_reset(chars + end - 2, 2))))
     end -= is_blank(chars[end - 1]) ? 1 : 2;
   for (*count = i = 0; i < len; i += n) {
     n = color_length(chars + i, len - i);
-    if ((i < begin || i >= end) && is_reset(chars + i, len - i))
+    if ((!is_printed || i >= end) && is_reset(chars + i, len - i))
       n = 2;
     if (n > 0)
       continue;
     if (chars[i] == DC3 || chars[i] == DC1)
       is_ignored = chars[i] == DC3;
     if (is_command(chars + i, len - i, is_begun) ||
-        (is_ignored && !is_blank(chars[i])) ||
-        (chars[i] == SUB && begin < len && i < end))
+        (is_ignored && !is_blank(chars[i])) || (chars[i] == SUB && i < end))
       return false;
+    is_printed = chars[i] != '\f' && (is_printed || !is_blank(chars[i]));
     is_begun = !reading_ends_line(chars[i]) && (is_begun || chars[i] > ' ');
     chars[(*count)++] = chars[i];
     n = 1;

@@ -79,6 +79,12 @@ static const struct {
      "E\r\n\x1A",
      "\r\n\x0FWBC\f\r\n\x1A"},
     {"\uFEFF\x1B@x", "\uFEFFx"},
+    {"\x1B"
+     "EWBC 5\r\n\f\x1B"
+     "E\x1B"
+     "E\r\nWBC 6\f\x1B@x\x1B"
+     "E",
+     "WBC 5\r\n\f\r\nWBC 6\fx"},
     {"\x1B@", ""},
 };
 
@@ -111,6 +117,9 @@ static const struct {
     {"a\n\x1B"
      "E\nb",
      "line 2 has a printer command"},
+    {"a\fb\x1B"
+     "E\fc",
+     "line 1 has a printer command"},
     {"\x1B"
      "E\x1B&l0Oa\x1B"
      "E",
