@@ -230,8 +230,7 @@ static size_t color_length(const wchar_t *chars, size_t count)
 /* STX, ETX, and others, which frame a transmission; a checksum may follow. */
 static bool is_frame(wchar_t ch)
 {
-  return (ch > 0 && ch < '\a') || ch == 0x10 || (ch >= 0x15 && ch <= 0x17) ||
-         ch == 0x19;
+  return (ch > 0 && ch < '\a') || ch == 0x10 || (ch >= 0x15 && ch <= 0x17);
 }
 
 /*
@@ -249,7 +248,8 @@ static bool is_command(const wchar_t *chars, size_t count, bool is_begun)
   if (i > 0)
     return is_begun && i < count && chars[i] > ' ';
   switch (chars[0]) {
-  case 0x18: /* CAN */
+  case 0x18: /* CAN, EM; on screens of DOS, arrows up and down */
+  case 0x19:
   case ESC:
   case 0x1D: /* GS, RS, US */
   case 0x1E:

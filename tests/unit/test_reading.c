@@ -141,6 +141,7 @@ static const struct {
      "10",
      "line 1 has a printer command"},
     {"WBC 4\x18WBC 5", "line 1 has a printer command"},
+    {"Na 120 \x19\n", "line 1 has a printer command"},
     /* a checksum behind ETX or ETB; a label of HP-GL; another order */
     {"\x02WBC 5.40\x03"
      "17\r\n",
