@@ -37,6 +37,7 @@
 #define TEXT_PAGE_MAX (TEXT_GRID_MAX * TEXT_GRID_MAX) /* of a page */
 #define TEXT_CACHE 4096 /* glyphs; a power of two */
 #define TEXT_NBSP 0xA0
+#define TEXT_CJK 0x2E80 /* lines may end before these characters */
 #define TEXT_WIDE_SPACE 0x3000
 #define TEXT_LRM 0x200E /* invisible, with a direction */
 #define TEXT_RLM 0x200F
@@ -83,6 +84,7 @@ struct text {
   struct item items[TEXT_PAGE_MAX]; /* of the page so far */
   int count, begin;                 /* begin: of the current line */
   int row, column, page;
+  size_t kept;  /* up to this character, no line has to end */
   size_t lines; /* of the file, the current one included */
 
   /* What is drawn in one font and width. */
@@ -492,34 +494,52 @@ static bool text_is_space(wchar_t ch)
   return (ch <= ' ' && ch != '\b') || ch == TEXT_WIDE_SPACE;
 }
 
-/* Of a number, a date, or a range. */
+/* What is not divided at the end of a line: a word, if it fits on a line; else
+ * the values in it, with their signs and units, and codes, as HL7 separates
+ * them; else a number, a date, or a range. */
 static bool text_is_of_number(wchar_t ch)
 {
   return (ch >= '0' && ch <= '9') || wcschr(L".,:+-<>/", ch) != NULL;
 }
 
-/* Ends the line if a word begins here that does not fit on it, or a number: the
- * rest of the word may be longer than a line. */
+static bool text_is_of_value(wchar_t ch)
+{
+  return text_is_of_number(ch) ||
+         (!text_is_space(ch) && ch < TEXT_CJK && wcschr(L"|;\"&~", ch) == NULL);
+}
+
+static bool text_is_of_word(wchar_t ch)
+{
+  return !text_is_space(ch);
+}
+
+/* Ends the line if the part that begins here fits on the next one only; or on
+ * none, if it is a word. Returns where the part ends, or 0 if it is divided. */
+static size_t text_keep(struct text *t, size_t at, bool (*is_of)(wchar_t ch))
+{
+  long columns = 0;
+
+  for (; at < t->len && is_of(t->chars[at]); at++)
+    columns += t->chars[at] == '\b' ? -1 : text_columns(t->chars[at]);
+  if (t->column + columns > t->columns && t->count > t->begin &&
+      (columns <= t->columns || is_of == text_is_of_word))
+    text_end_line(t);
+  return t->column + columns <= t->columns ? at : 0;
+}
+
+/* Ends the line before what must not be divided. */
 static void text_wrap(struct text *t, size_t at)
 {
-  const wchar_t *chars = t->chars;
-  bool is_number = false;
-  long end = t->column;
+  wchar_t ch = t->chars[at], before = at > 0 ? t->chars[at - 1] : ' ';
 
-  if (t->count == t->begin || text_is_space(chars[at]) || chars[at] == '\b' ||
-      chars[at - 1] == '\b')
+  if (at < t->kept || text_is_space(ch) || ch == '\b' || before == '\b')
     return;
-  if (!text_is_space(chars[at - 1])) {
-    is_number = text_is_of_number(chars[at]);
-    if (!is_number || text_is_of_number(chars[at - 1]))
-      return;
-  }
-  for (; at < t->len &&
-         (is_number ? text_is_of_number(chars[at]) : !text_is_space(chars[at]));
-       at++)
-    end += chars[at] == '\b' ? -1 : text_columns(chars[at]);
-  if (end > t->columns && (!is_number || end - t->column <= t->columns))
-    text_end_line(t);
+  if (text_is_space(before))
+    t->kept = text_keep(t, at, text_is_of_word);
+  else if (text_is_of_value(ch) && !text_is_of_value(before))
+    t->kept = text_keep(t, at, text_is_of_value);
+  if (at >= t->kept && text_is_of_number(ch) && !text_is_of_number(before))
+    t->kept = text_keep(t, at, text_is_of_number);
 }
 
 static void text_feed(struct text *t)
@@ -527,6 +547,7 @@ static void text_feed(struct text *t)
   size_t i;
 
   t->count = t->begin = t->row = t->column = t->page = 0;
+  t->kept = 0;
   t->lines = 1;
   for (i = 0; i < t->len && t->reason == DX_REASON_NONE; i++) {
     text_wrap(t, i);

@@ -324,6 +324,40 @@ static void long_lines_are_wrapped(void **state)
   assert_non_null(strstr(output, "12345678\n12345\n"));
 }
 
+/* A word that is longer than a line is divided between the fields of HL7 and
+ * tables, then before a number; whatever column the line ends in. */
+static void values_are_not_divided(void **state)
+{
+  static const char *const values[] = {"|1.2e-10|",
+                                       "|5'000|",
+                                       "|10*3/uL|",
+                                       "|E11.9|",
+                                       "|H5.40|",
+                                       "|\u2264"
+                                       "5.4|",
+                                       "|5\u2013"
+                                       "10|",
+                                       "~10^3/uL&",
+                                       "a5.40b"};
+  char text[200], *end;
+  size_t i;
+  int before;
+
+  (void)state;
+  for (i = 0; i < sizeof(values) / sizeof(values[0]); i++)
+    for (before = 72; before < 83; before++) {
+      memset(text, 'a', (size_t)before);
+      (void)snprintf(text + before, sizeof(text) - (size_t)before, "%sb",
+                     values[i]);
+      assert_int_equal(print_text(text), DX_REASON_NONE);
+      (void)snprintf(text, sizeof(text), "%s", values[i] + 1);
+      end = text + strlen(text) - 1;
+      *end = '\0';
+      if (strstr(run_poppler("pdftotext"), text) == NULL)
+        fail_msg("%d, %s: %s", before, values[i], output);
+    }
+}
+
 static int pages_of(const char *text)
 {
   int pages = -1;
@@ -603,6 +637,7 @@ int main(void)
       cmocka_unit_test(white_space_keeps_its_meaning),
       cmocka_unit_test(words_are_not_split),
       cmocka_unit_test(long_lines_are_wrapped),
+      cmocka_unit_test(values_are_not_divided),
       cmocka_unit_test(form_feeds_and_full_pages_end_a_page),
       cmocka_unit_test(only_chosen_pages_are_written),
       cmocka_unit_test(white_space_is_empty),
