@@ -277,6 +277,7 @@ static const struct {
      "C \xC3",
      "\xC2"},
     {"Jos\xC3\xA9 \xFF", "\xC3"},
+    {"5 \xC3\xA4", "\xC3"},
     {"\xC3\x9F \xC3\x81", "\x81"},
     {"CAF\xC9\x94, NOSTR\xC3\xA0, CAF\xC9\xBB, \xC3\xAE, \xC2\xA9", NULL},
     /* ESC [ with 8 bits */
