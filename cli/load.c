@@ -152,7 +152,7 @@ static void load_read_user(void *ctx, const char *name, const char *value)
 static enum dx_code load_stat_spool(const char *path, struct stat *ret_st,
                                     struct dx_err *err)
 {
-  int e = lstat(path, ret_st) < 0     ? errno
+  int e = stat(path, ret_st) < 0      ? errno
           : !S_ISDIR(ret_st->st_mode) ? ENOTDIR
                                       : 0;
 

@@ -60,7 +60,9 @@ enum dx_code dx_fs_fail(struct dx_err *err, int sys_errno, const char *step,
 
 int dx_fs_open_dir(int dirfd, const char *name, struct dx_err *err)
 {
-  int fd = openat(dirfd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  int fd = openat(dirfd, name,
+                  O_RDONLY | O_DIRECTORY | O_CLOEXEC |
+                      (dirfd != AT_FDCWD ? O_NOFOLLOW : 0));
 
   if (fd < 0)
     (void)dx_fs_fail(err, errno, "open directory", dirfd, name);

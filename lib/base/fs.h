@@ -1,8 +1,9 @@
 /*
  * fs.h - file operations, with the safety rules of this project.
  *
- * Everything is opened relative to a directory's descriptor with O_CLOEXEC and
- * O_NOFOLLOW: filters of other printers may run as the same user (user.h).
+ * Everything but the paths of the configuration is opened relative to a
+ * directory's descriptor with O_CLOEXEC and O_NOFOLLOW: filters of other
+ * printers may run as the same user (user.h).
  *
  * Crash rule of dx_fs_write(): a reader finds the old content or the new
  * content, never a mix; once dx_fs_sync_name() has returned DX_OK, the new
@@ -30,9 +31,8 @@
 enum dx_code dx_fs_fail(struct dx_err *err, int sys_errno, const char *step,
                         int fd, const char *name);
 
-/* Opens a directory; -1 with *err filled. With AT_FDCWD, `name` is a path,
- * which may contain symbolic links (/var/spool may be one), but its last part
- * must not be one. */
+/* Opens a directory; -1 with *err filled. With AT_FDCWD, `name` is a path of
+ * the configuration, which may be a link, such as to another disk. */
 int dx_fs_open_dir(int dirfd, const char *name, struct dx_err *err);
 
 /* Creates directory `name` with exactly `mode`, durably, unless it exists. */
