@@ -43,9 +43,10 @@ struct list {
   size_t count;
   bool is_driven; /* docextractd is running */
   size_t unreadable;
-  size_t unreceived; /* in received/, and unreadable */
-  size_t old;        /* finished more than a day ago, and omitted */
-  int digits;        /* number of digits that distinguish the keys */
+  /* The last of them: its key, what is wrong, and what to do. */
+  char unreadable_one[DX_KEY_BYTES + 1 + DX_ERR_TEXT_BYTES];
+  size_t old; /* finished more than a day ago, and omitted */
+  int digits; /* number of digits that distinguish the keys */
   struct {
     size_t name, user, time;
   } widths;           /* of columns */
@@ -261,7 +262,9 @@ static enum dx_code jobs_visit(void *ctx, enum dx_spool_part part,
   if (code == DX_E_NOT_FOUND) /* removed or picked up meanwhile */
     return DX_OK;
   if (code == DX_E_DAMAGED) {
-    ++*(dx_is_key(name) ? &list->unreadable : &list->unreceived);
+    list->unreadable++;
+    (void)snprintf(list->unreadable_one, sizeof(list->unreadable_one),
+                   "%.32s: %s", name, list->err->text);
     return DX_OK;
   }
   if (code == DX_OK && cli_is_wanted(list->cli, job))
@@ -388,25 +391,25 @@ static void jobs_print_row(const struct list *list, const struct row *row)
   dx_buf_release(&line);
 }
 
-static void jobs_print_damaged(const struct list *list, size_t count,
-                               const char *directory)
-{
-  if (count > 0)
-    fprintf(stderr, "%zu damaged job%s in '%s/%s'\n", count,
-            count == 1 ? "" : "s", list->cli->config->spool_dir, directory);
-}
-
 static void jobs_print_left_out(const struct list *list)
 {
+  size_t damaged = dx_spool_count_damaged(&list->cli->spool);
+
   if (list->old > 0)
     fprintf(stderr,
             "%zu job%s finished more than a day ago; to list all: docextract "
             "jobs --all\n",
             list->old, list->old == 1 ? "" : "s");
-  jobs_print_damaged(list, list->unreceived, "received");
-  jobs_print_damaged(list, list->unreadable, "jobs");
-  jobs_print_damaged(list, dx_spool_count_damaged(&list->cli->spool),
-                     "damaged");
+  if (list->unreadable > 1)
+    fprintf(stderr, "%zu damaged jobs, such as %s\n", list->unreadable,
+            list->unreadable_one);
+  else if (list->unreadable == 1)
+    fprintf(stderr, "damaged job %s\n", list->unreadable_one);
+  if (damaged > 0)
+    fprintf(stderr,
+            "%zu damaged job%s in '%s/damaged'; delete what is no longer "
+            "needed\n",
+            damaged, damaged == 1 ? "" : "s", list->cli->config->spool_dir);
 }
 
 /* What CUPS has not handed over yet, and what to do. */

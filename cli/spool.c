@@ -87,9 +87,16 @@ enum dx_code cli_read_job(struct cli *cli, const char *name,
                           struct dx_job **ret_job, struct dx_err *err)
 {
   const struct cJSON *line = cli->job; /* usually */
+  enum dx_code code;
 
-  if (!cli->asks)
-    return dx_spool_load(&cli->spool, name, ret_job, err);
+  if (!cli->asks) {
+    code = dx_spool_load(&cli->spool, name, ret_job, err);
+    if (code == DX_E_DAMAGED && err != NULL)
+      (void)dx_fail_advice(
+          err, "to move it to '%s/damaged', run: docextract cancel %.32s",
+          cli->config->spool_dir, name);
+    return code;
+  }
   if (line == NULL || strcmp(spool_key_of(line), name) != 0)
     line = dx_json_first(cli->jobs);
   while (line != NULL && strcmp(spool_key_of(line), name) != 0)

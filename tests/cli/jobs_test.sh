@@ -217,16 +217,21 @@ has 'jobs: a job that nobody drives waits for docextractd' \
   "$(grep "^${alike:0:11}" <<< "$out")" \
   "stored +- .*: $missing\$"
 
+damaged="the job file is damaged; to move it to '$spool/damaged', run: docextract cancel"
 echo '{' > "$spool/jobs/$alike/job.json"
 dx jobs
 is 'jobs: a damaged job is counted, the others are listed' \
-  "$rc $(wc -l <<< "$out") $err" "0 3 1 damaged job in '$spool/jobs'"
+  "$rc $(wc -l <<< "$out") $err" "0 3 damaged job $alike: $damaged $alike"
 is 'jobs: it is not moved' "$(jobs | grep -c "$alike")" 1
+dx show "$alike"
+is 'show: of a damaged job, says what to do' "$err" \
+  "docextract: $damaged $alike"
 mv "$spool/jobs/$alike" "$spool/damaged/"
 mkdir "$spool/damaged/another"
 dx jobs --json
 is 'jobs: jobs in damaged/ are counted' \
-  "$rc $(jq length <<< "$out") $err" "0 2 2 damaged jobs in '$spool/damaged'"
+  "$rc $(jq length <<< "$out") $err" \
+  "0 2 2 damaged jobs in '$spool/damaged'; delete what is no longer needed"
 
 section 'naming a job'
 
@@ -752,8 +757,8 @@ mkdir "$spool/received/$key.0123456789abcdef"
 give "$spool/received"
 dx jobs
 is 'jobs: a receipt that cannot be read is counted' "$rc $err" \
-  "0 1 damaged job in '$spool/received'
-1 damaged job in '$spool/damaged'"
+  "0 damaged job $key: the job file is missing; to move it to '$spool/damaged', run: docextract cancel $key
+1 damaged job in '$spool/damaged'; delete what is no longer needed"
 end_play
 
 section 'no docextractd runs'
@@ -957,7 +962,7 @@ hasnt 'jobs: no row is cut that fits' "$out" $'\u2026'
 rm "$(job_dir "$printed")/job.json"
 dx jobs
 has 'jobs: one without its journal is damaged, not old' "$rc $(xargs <<< "$err")" \
-  '^0 1 job finished more than a day ago; .* 1 damaged job in '
+  '^0 1 job finished more than a day ago; .* damaged job [0-9a-f]*: the job file is missing; '
 
 fresh
 submit_failed "$dir/a.pdf"
