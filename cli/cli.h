@@ -296,7 +296,7 @@ enum dx_code cli_outcome(const char *key, enum dx_code code,
 /* A queue with the print jobs that are not over and have no record in the
  * spool: only CUPS has their documents. Times are wall clock, in seconds. */
 struct cli_waiting {
-  const char *service; /* of the configuration */
+  const char *service; /* of the configuration; NULL: its section is missing */
   char queue[DX_QUEUE_BYTES];
   bool is_stopped;
   size_t count, held; /* held ones count, too */
@@ -305,10 +305,9 @@ struct cli_waiting {
 };
 
 /*
- * Asks cupsd about the queues of this configuration and, if they have any, the
- * print jobs. The caller frees *ret_queues. False if cupsd does not answer.
- * Print jobs whose identity cupsd hides are not counted. Blocking: at most 10
- * s.
+ * Asks cupsd about the queues of docextract and, if they have any, the print
+ * jobs. The caller frees *ret_queues. False if cupsd does not answer. Print
+ * jobs whose identity cupsd hides are not counted. Blocking: at most 10 s.
  */
 bool cli_waiting(struct cli *cli, struct cli_waiting **ret_queues,
                  size_t *ret_count);

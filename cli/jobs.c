@@ -426,7 +426,8 @@ static void jobs_print_waiting(struct cli *cli)
 
     if (q->count == 0 ||
         (cli->queue != NULL && strcasecmp(cli->queue, q->queue) != 0) ||
-        (cli->service != NULL && strcmp(cli->service, q->service) != 0))
+        (cli->service != NULL &&
+         (q->service == NULL || strcmp(cli->service, q->service) != 0)))
       continue;
     jobs_format_age(q->oldest_s * 1000, age);
     fprintf(stderr,
@@ -434,7 +435,10 @@ static void jobs_print_waiting(struct cli *cli)
             "for %s; ",
             q->count, q->count == 1 ? "" : "s", q->queue,
             q->count == 1 ? "is" : "are", age);
-    if (q->is_stopped)
+    if (q->service == NULL)
+      fprintf(stderr,
+              "its section is missing; to see what to do: docextract config\n");
+    else if (q->is_stopped)
       fprintf(stderr, "the queue is stopped; to start it: cupsenable %s\n",
               q->queue);
     else if (q->held == q->count)

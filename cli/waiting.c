@@ -30,15 +30,14 @@ struct search {
 static void add_our_queue(void *ctx, const struct dx_queue *queue)
 {
   struct search *s = ctx;
+  const struct dx_service *service = NULL;
   char section[DX_SECTION_BYTES];
-  const struct dx_service *service;
   struct cli_waiting *more;
 
-  if (!dx_section_of_uri(queue->uri, section))
+  if (strncmp(queue->uri, DX_DEVICE_SCHEME, strlen("docextract:")) != 0)
     return;
-  service = dx_config_service(s->cli->config, section);
-  if (service == NULL) /* of another spool */
-    return;
+  if (dx_section_of_uri(queue->uri, section))
+    service = dx_config_service(s->cli->config, section);
   more = reallocarray(s->queues, s->count + 1, sizeof(*more));
   s->is_cut |= more == NULL;
   if (more == NULL)
@@ -47,7 +46,7 @@ static void add_our_queue(void *ctx, const struct dx_queue *queue)
   s->has_jobs |= queue->jobs > 0;
   more += s->count++;
   *more =
-      (struct cli_waiting){.service = service->name,
+      (struct cli_waiting){.service = service != NULL ? service->name : NULL,
                            .is_stopped = strcmp(queue->state, "stopped") == 0};
   memcpy(more->queue, queue->name, sizeof(more->queue));
 }

@@ -106,6 +106,12 @@ lpadmin -p east -E -v docextract://esat -m raw 2> "$dir/lpadmin.err"
 lpadmin -p west -E -v docextract:west -m raw 2> "$dir/lpadmin.err"
 has "$t: config names it, with what to do" "$(checked | xargs -d '\n')" \
   "^78 warning: the section of queue 'east', <Service esat>, is not in '$config'; add it, or change the queue with: lpadmin -p east -v docextract://default warning: the device URI of queue 'west' names no section; change it with: lpadmin -p west -v docextract://default docextract: 2 warnings:"
+lpadmin -p south -E -v docextract://esat -P "$build/ppd/docextract.ppd" \
+  2> "$dir/lpadmin.err"
+lp -d south "$dir/a.pdf" > "$dir/lp"
+has "$t: its print job is listed, with what to do" "$(said)" \
+  "^1 print job in queue 'south' is .*; its section is missing; to see what to do: docextract config$"
+lpadmin -x south
 is "$t: not while cupsd does not answer" \
   "$(CUPS_SERVER=/nonexistent/cups.sock checked)" '0 '
 lpadmin -x east
