@@ -192,7 +192,7 @@ enum dx_code cli_become_owner(const struct cli *cli, struct dx_err *err)
     /* With E_ACCESS, a command asks docextractd instead. */
     return dx_fail(err, st.st_uid == geteuid() ? DX_E_IO : DX_E_ACCESS, 0,
                    "SpoolDir '%s' belongs to '%s', but backends run as '%s'; "
-                   "fix it with: chown -R %s: '%s'",
+                   "fix it with: chown -R %s: '%s/'",
                    spool_dir, owner, backends, backends, spool_dir);
   entry = getpwuid(st.st_uid);
   if (geteuid() == 0 && st.st_uid != 0)

@@ -149,7 +149,7 @@ static enum dx_code check_user(const char *dir, struct dx_err *err)
   if (dx_user() != NULL) /* temporary: the owner is about to change */
     return dx_fail(err, DX_E_ACCESS, 0,
                    "SpoolDir '%s' belongs to '%s' instead of '%s'; fix it "
-                   "with: chown -R %s: '%s'",
+                   "with: chown -R %s: '%s/'",
                    dir, owner, dx_user(), dx_user(), dir);
   return dx_fail(err, DX_E_CONFIG, 0,
                  "SpoolDir '%s' belongs to '%s'; run docextractd as that user: "

@@ -415,7 +415,7 @@ fails 'a TokenCommand that is not a program' token 77 \
 configure
 echo 'user daemon' > "$dir/cups-files.conf" # as in cupsd, in any case
 fails 'a spool of another user than the backends' user 74 \
-  "belongs to '$owner'.* run as 'daemon'; .* chown -R daemon: '$spool'"
+  "belongs to '$owner'.* run as 'daemon'; .* chown -R daemon: '$spool/'"
 dx jobs
 has 'jobs: nor is it used' "$rc $err" "^74 .*belongs to '$owner'.* run as 'daemon'"
 echo "User $owner # as it should be" > "$dir/cups-files.conf"

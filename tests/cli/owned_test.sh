@@ -25,7 +25,7 @@ chown games: "$dir/key" && chmod 600 "$dir/key"
 dx hello
 has 'hello: a spool of the old user is an error' "$out" '^FAILED +user'
 has 'hello: and says what to do' "$rc $err" \
-  "^74 .*belongs to 'nobody', but .* run as 'games'; .*: chown -R games: '$spool'"
+  "^74 .*belongs to 'nobody', but .* run as 'games'; .*: chown -R games: '$spool/'"
 eval "${err##*fix it with: }"
 is 'the command it names hands over the spool and its results' \
   "$? $(find "$spool" -printf '%u:%g\n' | sort -u)" '0 games:games'
