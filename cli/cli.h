@@ -240,9 +240,10 @@ const char *cli_state_word(size_t n);
 
 /* ---- job.c ---- */
 
-/* Prints one job in detail. message: for the administrator or the user. */
+/* Prints one job in detail. message: for the administrator or the user.
+ * is_driven: docextractd is running. */
 void cli_print_job(const struct cli *cli, const struct dx_job *job,
-                   const char *message);
+                   const char *message, bool is_driven);
 
 /* What a user can do about a job of which nothing more is sent. */
 #define CLI_USER_CORRECTS "correct the refused document, and print it again"

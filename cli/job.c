@@ -10,6 +10,7 @@
 #include <time.h>
 
 #include "lib/base/clock.h"
+#include "lib/control/connect.h"
 
 /* Untrusted text; nothing if there is none. */
 static void job_print_text(const char *name, const char *text)
@@ -71,7 +72,7 @@ static void job_print_submission(const struct cli *cli,
 /* What works in this situation, for a user who may change the job. `docextract
  * cancel` and `docextract retry` would leave a print job behind that CUPS has.
  */
-static void job_print_action(const struct dx_job *job)
+static void job_print_action(const struct dx_job *job, bool is_driven)
 {
   enum dx_class problem = dx_class_of(dx_job_problem(job)->code);
   char text[640] = "", print_job[CLI_CUPS_NAME_BYTES];
@@ -86,7 +87,9 @@ static void job_print_action(const struct dx_job *job)
     (void)snprintf(cancel, sizeof(cancel), "docextract cancel %.8s", job->key);
   (void)snprintf(hello, sizeof(hello), "docextract hello --service %s",
                  job->service);
-  if (dx_job_is_undecided(job))
+  if (!dx_job_is_final(job) && !is_driven) /* which the commands need, too */
+    (void)snprintf(text, sizeof(text), "%s", dx_docextractd_is_missing(""));
+  else if (dx_job_is_undecided(job))
     (void)snprintf(text, sizeof(text),
                    "decide: to send it: %s; to cancel it: docextract cancel "
                    "%.8s",
@@ -154,7 +157,7 @@ static void job_print_action_of_user(const struct dx_job *job)
 }
 
 void cli_print_job(const struct cli *cli, const struct dx_job *job,
-                   const char *message)
+                   const char *message, bool is_driven)
 {
   char name[CLI_CUPS_NAME_BYTES];
   size_t i;
@@ -170,7 +173,7 @@ void cli_print_job(const struct cli *cli, const struct dx_job *job,
   if (cli->asks)
     job_print_action_of_user(job);
   else
-    job_print_action(job);
+    job_print_action(job, is_driven);
   for (i = 0; i < job->submission_count; i++)
     job_print_submission(cli, &job->submissions[i]);
 }

@@ -544,7 +544,8 @@ static enum dx_code jobs_show_one(void *ctx, const char *text,
   if (code == DX_OK && !list->cli->json) {
     if (list->count > 1)
       printf("\n");
-    cli_print_job(list->cli, job, list->rows[list->count - 1].text);
+    cli_print_job(list->cli, job, list->rows[list->count - 1].text,
+                  list->is_driven);
   }
   dx_job_free(&job);
   return code;

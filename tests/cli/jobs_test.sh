@@ -778,6 +778,9 @@ for verb in "retry $key" "cancel $key" 'jobs --seen' hello; do
   has "$verb: names what starts it" "$? $(cat "$dir/err")" "^78 docextract: .*$missing\$"
 done
 is 'and the job is as it was' "$(state "$key")" failed
+edit "$key" '.submissions[0].state = "stored"'
+has 'jobs JOB: what to do is to start it' \
+  "$("$program" -c "$conf" jobs "$key" 2>&1)" "^To do +$missing\$"
 
 section 'docextractd loads its configuration'
 
