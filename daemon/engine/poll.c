@@ -388,18 +388,11 @@ static void poll_seen_extraction(struct call *call)
     engine_resume(call->engine, svc, CALLS_CREATE, WAIT_START_OVER);
 }
 
-static void poll_seen_complete(struct call *call,
-                               const struct dx_source *source)
+static void poll_seen_complete(struct call *call)
 {
   struct dx_submission *sub = call->sub;
   struct run *run = run_of(sub);
-  struct dx_err err;
 
-  if (dx_submission_set_cases(sub, source->case_ids, source->case_count,
-                              &err) != DX_OK) {
-    engine_local_failure(call->engine, sub->job, &err);
-    return;
-  }
   if (run->poll.phase_ms != 0)
     engine_poll_ready(call);
   engine_apply(sub, DX_EV_SEEN_COMPLETE);
@@ -450,6 +443,9 @@ static enum dx_code source_done(struct call *call)
 
   if (code == DX_OK)
     code = poll_check_files(sub, &source, &err);
+  if (code == DX_OK && source.status == DX_SOURCE_COMPLETE)
+    code =
+        dx_submission_set_cases(sub, source.case_ids, source.case_count, &err);
   if (code != DX_OK) {
     engine_poll_failed(call, code, &err);
     dx_source_release(&source);
@@ -461,7 +457,7 @@ static enum dx_code source_done(struct call *call)
     poll_seen_pending(call, &source);
     break;
   case DX_SOURCE_COMPLETE:
-    poll_seen_complete(call, &source);
+    poll_seen_complete(call);
     break;
   case DX_SOURCE_FAILED:
     poll_start_over(call);

@@ -53,15 +53,15 @@ enum dx_phase { DX_PHASE_SOURCE, DX_PHASE_EXTRACT, DX_PHASE_COUNT };
 #define DX_PIPE_BYTES 1048576  /* the limit of Linux without privileges */
 
 /* Jobs. */
-#define DX_DOCUMENTS_MAX 1000 /* entries of one bundle */
-#define DX_PRINT_JOBS_MAX 100 /* of one job */
-#define DX_CASES_MAX 10000    /* of one source; more are invalid */
-#define DX_JOURNAL_MAX_BYTES 16777216
-#define DX_TEMP_MIN_MS 600000   /* not written to: abandoned */
-#define DX_SWEEP_GAP_MS 3600000 /* between two sweeps of one spool */
-#define DX_TURN_MS 50           /* of work before calls are handled */
-#define DX_ASK_CUPSD_MS 1000    /* a print job's state; cupsd is local */
-#define DX_ASK_AGAIN_MS 1000    /* the print job is held, or no answer */
+#define DX_DOCUMENTS_MAX 1000         /* entries of one bundle */
+#define DX_PRINT_JOBS_MAX 100         /* of one job */
+#define DX_CASES_MAX 10000            /* of one source; more are invalid */
+#define DX_JOURNAL_MAX_BYTES 33554432 /* half of it for cases */
+#define DX_TEMP_MIN_MS 600000         /* not written to: abandoned */
+#define DX_SWEEP_GAP_MS 3600000       /* between two sweeps of one spool */
+#define DX_TURN_MS 50                 /* of work before calls are handled */
+#define DX_ASK_CUPSD_MS 1000          /* a print job's state; cupsd is local */
+#define DX_ASK_AGAIN_MS 1000          /* the print job is held, or no answer */
 /* Until cupsd is asked again about a print job that no backend attends; doubles
  * up to the maximum. */
 #define DX_WATCH_FIRST_MS 1000

@@ -730,9 +730,19 @@ enum dx_code dx_submission_set_cases(struct dx_submission *sub,
     else
       code = dx_fail_nomem(err);
   }
+  if (code == DX_OK && !dx_job_cases_fit(sub->job))
+    code = dx_fail(err, DX_E_RESPONSE, 0,
+                   "the documents of the print job have too many cases "
+                   "together: send this one as a job of its own");
+  if (code != DX_OK) {
+    free_cases(sub->cases, sub->case_count);
+    sub->cases = before;
+    sub->case_count = count_before;
+    return code;
+  }
   free_cases(before, count_before);
   sub->job->behind = true;
-  return code;
+  return DX_OK;
 }
 
 /* ---- files of a job ---- */

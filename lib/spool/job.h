@@ -331,7 +331,8 @@ bool dx_job_is_kept_waiting(const struct dx_job *job);
 bool dx_problem_needs_admin(const struct dx_problem *problem);
 
 /* Sets the cases of a source; ids are copied. A delivered case stays delivered.
- */
+ * E_RESPONSE: the journal has no room for them; E_NOMEM. On failure, nothing
+ * changes. */
 enum dx_code dx_submission_set_cases(struct dx_submission *sub,
                                      char *const *ids, size_t count,
                                      struct dx_err *err) DX_MUST_USE;
@@ -342,6 +343,10 @@ enum dx_code dx_job_save(struct dx_job *job, struct dx_err *err) DX_MUST_USE;
  * journal, but a power failure may bring back the old one. For data that the
  * service will report again. A job that must be saved still must. */
 enum dx_code dx_job_publish(struct dx_job *job, struct dx_err *err) DX_MUST_USE;
+
+/* False if the cases of a job are so many that its journal could not be read
+ * again, when all are delivered. */
+bool dx_job_cases_fit(const struct dx_job *job);
 
 /* All members of a journal. */
 extern const struct dx_field dx_job_fields[], dx_submission_fields[];

@@ -127,6 +127,26 @@ const struct dx_field dx_job_fields[] = {
 
 /* ---- writing ---- */
 
+/* Of DX_JOURNAL_MAX_BYTES; the rest is for everything else. */
+#define CASES_MAX_BYTES (DX_JOURNAL_MAX_BYTES / 2)
+#define CASE_BYTES 192 /* of a delivered one, besides its id */
+
+bool dx_job_cases_fit(const struct dx_job *job)
+{
+  size_t i, k, total = 0;
+  const char *at;
+
+  for (i = 0; i < job->submission_count; i++)
+    for (k = 0; k < job->submissions[i].case_count; k++) {
+      total += CASE_BYTES;
+      for (at = job->submissions[i].cases[k].id; *at != '\0'; at++)
+        total += (unsigned char)*at < ' '    ? 6 /* as written: \uXXXX */
+                 : *at == '"' || *at == '\\' ? 2
+                                             : 1;
+    }
+  return total <= CASES_MAX_BYTES;
+}
+
 void dx_job_put(const struct dx_job *job, struct dx_json_out *out,
                 const char *name)
 {

@@ -327,6 +327,59 @@ static void files_and_cases_are_preserved(void **state)
   dx_job_free(&job);
 }
 
+/* The cases of 1000 documents may be too many. Ids are as long as they can be
+ * when they are written. */
+static void cases_that_fit_can_be_read_again(void **state)
+{
+  enum { DOCUMENTS = 10, AT_ONCE = 9999 };
+  static char texts[AT_ONCE][16];
+  char *ids[AT_ONCE];
+  struct dx_job *job = empty_job(), *read = empty_job();
+  enum dx_code code = DX_OK;
+  size_t i, k, fit = AT_ONCE, total = 0;
+
+  (void)state;
+  (void)strcpy(job->key, KEY);
+  job->service = strdup("default");
+  job->base_url = strdup("https://a.example");
+  job->documents = calloc(DOCUMENTS, sizeof(*job->documents));
+  job->document_count = DOCUMENTS;
+  for (i = 0; i < DOCUMENTS; i++)
+    fill_document(&job->documents[i].entry);
+  assert_int_equal(dx_job_plan(job, &err), DX_OK);
+  for (k = 0; k < AT_ONCE; k++) {
+    (void)snprintf(texts[k], sizeof(texts[k]), "\001\"\\%zu", k);
+    ids[k] = texts[k];
+  }
+  for (i = 0; i < DOCUMENTS; i++) {
+    struct dx_submission *sub = &job->submissions[i];
+
+    while ((code = dx_submission_set_cases(sub, ids, fit, &err)) != DX_OK &&
+           fit > 0) {
+      assert_int_equal(code, DX_E_RESPONSE);
+      assert_int_equal(sub->case_count, 0);
+      fit = fit * 9 / 10;
+    }
+    for (k = 0; k < sub->case_count; k++) {
+      sub->cases[k].state = DX_CASE_DELIVERED;
+      sub->cases[k].bytes = 1073741824;
+      (void)strcpy(sub->cases[k].sha256, SUM);
+    }
+    total += sub->case_count;
+  }
+  assert_true(fit < AT_ONCE);
+  assert_in_range(total, 70000, DOCUMENTS * AT_ONCE);
+  assert_int_equal(dx_job_save(job, &err), DX_OK);
+  assert_in_range(job->journal_bytes, 0,
+                  DX_JOURNAL_MAX_BYTES / 2 + DOCUMENTS * 4096);
+  assert_int_equal(dx_job_load(read, &err), DX_OK);
+  assert_int_equal(read->submissions[0].case_count, AT_ONCE);
+  assert_string_equal(read->submissions[0].cases[AT_ONCE - 1].id,
+                      ids[AT_ONCE - 1]);
+  dx_job_free(&read);
+  dx_job_free(&job);
+}
+
 static void every_word_is_preserved(void **state)
 {
   int i;
@@ -811,6 +864,7 @@ int main(void)
       IN_FOLDER(document_fields_are_preserved),
       IN_FOLDER(submission_fields_are_preserved),
       IN_FOLDER(files_and_cases_are_preserved),
+      IN_FOLDER(cases_that_fit_can_be_read_again),
       IN_FOLDER(every_word_is_preserved),
       cmocka_unit_test(line_may_be_set_to_a_part_of_itself),
       IN_FOLDER(line_that_is_too_long_is_damage),

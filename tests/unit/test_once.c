@@ -1102,6 +1102,35 @@ static void invalid_list_of_cases_is_not_used(void **state)
     never_believed(state, SOURCE, bodies[i]);
 }
 
+/* The journal could not be read again. */
+static void cases_that_do_not_fit_in_the_journal_wait(void **state)
+{
+  enum { AT_ONCE = 10000 };
+  static char texts[AT_ONCE][8];
+  char *ids[AT_ONCE];
+  struct dx_job *job = fixture_job(28, false);
+  size_t i, count = AT_ONCE;
+
+  (void)state;
+  for (i = 0; i < AT_ONCE; i++) {
+    (void)snprintf(texts[i], sizeof(texts[i]), "%zu", i);
+    ids[i] = texts[i];
+  }
+  for (i = 1; i < job->submission_count; i++) {
+    while (dx_submission_set_cases(&job->submissions[i], ids, count, &err) !=
+               DX_OK &&
+           count > 0)
+      count /= 2;
+    job->submissions[i].state = DX_ST_EXTRACTED;
+  }
+  assert_int_equal(count, 0);
+  fixture_begin();
+  assert_int_equal(fixture_attend(&err), DX_E_OVERDUE);
+  assert_non_null(strstr(err.text, "too many cases together"));
+  assert_int_equal(job->submissions[0].case_count, 0);
+  assert_int_equal(fixture.count[EXTRACT], 1); /* of the other job */
+}
+
 static void result_of_another_case_is_not_delivered(void **state)
 {
   static const char *const bodies[] = {
@@ -1711,6 +1740,7 @@ static const struct CMUnitTest responses[] = {
 static const struct CMUnitTest identity[] = {
     ONCE(status_of_another_source_is_not_used),
     ONCE(invalid_list_of_cases_is_not_used),
+    ONCE(cases_that_do_not_fit_in_the_journal_wait),
     ONCE(result_of_another_case_is_not_delivered),
     ONCE(absent_ids_are_accepted),
     ONCE(source_of_another_document_is_not_uploaded_to),
