@@ -61,11 +61,6 @@ void control_limit_silence(struct client *client, int64_t ms)
   client->until_ms = dx_monotonic_ms() + ms;
 }
 
-size_t control_clients(const struct control *control)
-{
-  return control->count;
-}
-
 /* ---- lines ---- */
 
 /* Handles a limited number of lines; the rest is for the next turn, so that no

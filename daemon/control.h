@@ -96,7 +96,4 @@ void control_limit_silence(struct client *client, int64_t ms);
  * and connects again. */
 void client_close(struct client *client);
 
-/* The number of connected clients. */
-size_t control_clients(const struct control *control);
-
 #endif
