@@ -14,6 +14,7 @@
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -250,6 +251,21 @@ static void trickle(const char *arg)
   send_good();
 }
 
+/* The document was not read, see serve(). Unread bytes would make the kernel
+ * reset the connection, and the response could be lost: the client ends first.
+ */
+static void hasty(const char *arg)
+{
+  struct pollfd end = {.fd = r.fd, .events = POLLRDHUP};
+
+  (void)arg;
+  send_status();
+  send_text("Connection: close\r\nContent-Length: 0\r\n\r\n");
+  (void)shutdown(r.fd, SHUT_WR);
+  (void)poll(&end, 1, -1);
+  exit(0);
+}
+
 /* A complete result, nothing but small numbers. */
 static void numbers(const char *arg)
 {
@@ -309,26 +325,13 @@ static const struct {
   const char *word; /* what follows a ':' is the argument */
   void (*send)(const char *arg);
 } table[] = {
-    {"headers", headers},
-    {"header", header},
-    {"interim", interim},
-    {"early", early},
-    {"trailers", trailers},
-    {"behind", send_behind},
-    {"chunk", chunk},
-    {"raw", raw},
-    {"nul", nul},
-    {"reset", reset},
-    {"redirect", redirect},
-    {"status", status},
-    {"date", date},
-    {"drip", drip},
-    {"drip-body", drip_body},
-    {"trickle", trickle},
-    {"numbers", numbers},
-    {"deep", deep},
-    {"body", body},
-    {"odd-source", odd_source},
+    {"headers", headers}, {"header", header},     {"interim", interim},
+    {"early", early},     {"trailers", trailers}, {"behind", send_behind},
+    {"chunk", chunk},     {"raw", raw},           {"nul", nul},
+    {"reset", reset},     {"redirect", redirect}, {"status", status},
+    {"date", date},       {"drip", drip},         {"drip-body", drip_body},
+    {"trickle", trickle}, {"hasty", hasty},       {"numbers", numbers},
+    {"deep", deep},       {"body", body},         {"odd-source", odd_source},
     {"cases", cases},
 };
 
@@ -526,7 +529,8 @@ static void serve(void)
     r.call = read_call();
     r.nth = atomic_fetch_add(&shared->counts[r.call], 1) + 1;
     rule = find_rule();
-    read_body(len, rule != NULL && strcmp(rule, "trickle") == 0);
+    if (rule == NULL || strcmp(rule, "hasty") != 0)
+      read_body(len, rule != NULL && strcmp(rule, "trickle") == 0);
     log_request();
     r.source = source_number();
     make_good();
@@ -582,7 +586,8 @@ int main(int argc, char **argv)
     errx(64, "usage: raw-service READY-FILE LOG [CALL:NTH=WORD]...");
   rules = argv + 3;
   for (i = 0; rules[i] != NULL; i++)
-    if (strstr(rules[i], "=trickle") != NULL)
+    if (strstr(rules[i], "=trickle") != NULL ||
+        strstr(rules[i], "=hasty") != NULL)
       make_small(fd);
   shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE,
                 MAP_SHARED | MAP_ANONYMOUS, -1, 0);

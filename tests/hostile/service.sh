@@ -151,7 +151,7 @@ is '10,000 cases: the job can be interrupted' "$rc $(cases)" '75 10000'
 dx cancel "$(jobs)"
 is '10,000 cases: and canceled' "$rc" 0
 
-section 'an upload in a trickle'
+section 'the storage reads an upload slowly, or not all of it'
 
 new_spool
 {
@@ -170,6 +170,13 @@ configure
 ask 120 submit "$dir/large.pdf"
 is 'an upload in a trickle is ended, and tried again' \
   "$? $(results_of_sources)" '0 1'
+
+new_spool
+start_raw 'put:1=hasty'
+configure
+ask 120 submit "$dir/large.pdf"
+is 'an upload that is confirmed before all was sent is repeated' \
+  "$? $(results_of_sources) $(grep -ac '^PUT' "$dir/log")" '0 1 2'
 
 section 'where documents go'
 
