@@ -487,6 +487,22 @@ static bool image_clean(struct stored *s, const unsigned char *bytes,
   return true;
 }
 
+/* The width or height of an image. Viewers accept 640.0, but differ in 640.5.
+ */
+static long long image_side(const struct stored *s, const char *key,
+                            const char *abbreviation, long long unknown)
+{
+  qpdf_data pdf = s->c->pdf;
+  qpdf_oh value = stream_key(pdf, s->dict, key, abbreviation);
+  double side;
+
+  if (qpdf_oh_is_real(pdf, value) &&
+      qpdf_oh_get_value_as_number(pdf, value, &side) && side >= 0 &&
+      side <= INT_MAX && side == (int)side)
+    return (int)side;
+  return stream_number(pdf, s->dict, key, abbreviation, unknown);
+}
+
 static enum dx_reason image_check(struct stored *s, const unsigned char *bytes,
                                   size_t len)
 {
@@ -498,8 +514,8 @@ static enum dx_reason image_check(struct stored *s, const unsigned char *bytes,
   enum dx_reason reason = DX_REASON_NONE;
   size_t need = 0, excess;
 
-  s->width = stream_number(s->c->pdf, s->dict, "/Width", "/W", unknown);
-  s->height = stream_number(s->c->pdf, s->dict, "/Height", "/H", unknown);
+  s->width = image_side(s, "/Width", "/W", unknown);
+  s->height = image_side(s, "/Height", "/H", unknown);
   if (s->width < 0 || s->height < 0)
     return stream_damaged(s->c, "an image has no size");
   if (s->codec == NULL) {

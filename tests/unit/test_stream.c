@@ -119,6 +119,7 @@ static void image_requires_the_bytes_of_its_size(void **state)
   } rows[] = {
       {"/Width 9/Height 5/BitsPerComponent 1/ColorSpace/DeviceGray", 10},
       {"/Width 9/Height 5/BitsPerComponent 2/ColorSpace/DeviceGray", 15},
+      {"/Width 9.0/Height 5.000/BitsPerComponent 2/ColorSpace/DeviceGray", 15},
       {"/Width 9/Height 5/ImageMask true", 10},
       {"/Width 9/Height 5/ImageMask true/BitsPerComponent 8", 10},
       {"/Width 9/Height 5/BitsPerComponent 8/ColorSpace/DeviceRGB", 135},
@@ -141,6 +142,8 @@ static void image_requires_the_bytes_of_its_size(void **state)
       {"/Width 9/Height 5/BitsPerComponent 0/ColorSpace/DeviceGray", 0},
       {"/Width 9/BitsPerComponent 8/ColorSpace/DeviceGray", 0},
       {"/Width -9/Height 5/BitsPerComponent 8/ColorSpace/DeviceGray", 0},
+      {"/Width 9.5/Height 5/BitsPerComponent 8/ColorSpace/DeviceGray", 0},
+      {"/Width 9/Height -5.0/BitsPerComponent 8/ColorSpace/DeviceGray", 0},
       {"/Width 2147483647/Height 2147483647/BitsPerComponent 16"
        "/ColorSpace/DeviceCMYK",
        0},
