@@ -250,7 +250,8 @@ static bool tiff_has_plain_rows(const struct tiff_work *w)
          tiff_tag(w->tiff, TIFFTAG_PLANARCONFIG) == PLANARCONFIG_CONTIG &&
          (w->photometric == PHOTOMETRIC_RGB ||
           (w->photometric == PHOTOMETRIC_YCBCR &&
-           w->compression == COMPRESSION_JPEG));
+           (w->compression == COMPRESSION_JPEG ||
+            w->compression == COMPRESSION_OJPEG)));
 }
 
 /* The bad rows of a page of group 3; -1 if there are too many, or it ends
@@ -337,32 +338,14 @@ static bool tiff_convert_rows(struct tiff_work *w)
   return ok;
 }
 
-/*
- * A page that is one JPEG is copied. Its tables, which may be in a tag of their
- * own with markers around them, belong after the strip's first marker. If it
- * does not match the tags, libtiff decodes it. The same is true for RGB: in a
- * PDF, three colors are read as YCbCr. pdf.c removes its metadata.
- */
-static enum dx_reason tiff_copy_jpeg(struct tiff_work *w)
+/* Checks the JPEG of a page. If it does not match the tags, it is not used. */
+static enum dx_reason tiff_match_jpeg(struct tiff_work *w)
 {
   struct image_pdf_page *page = &w->pdf->page;
   struct dx_buf *jpeg = &w->pdf->image;
-  const unsigned char *strip = w->pdf->bytes + TIFFGetStrileOffset(w->tiff, 0);
-  uint64_t len = TIFFGetStrileByteCount(w->tiff, 0);
-  unsigned char *tables = NULL;
-  enum dx_reason reason;
   struct jpeg_info info;
-  uint32_t tables_len = 0;
+  enum dx_reason reason;
 
-  if (w->compression != COMPRESSION_JPEG || page->bits != 8 ||
-      w->photometric == PHOTOMETRIC_RGB || TIFFNumberOfStrips(w->tiff) != 1 ||
-      len < 4)
-    return DX_REASON_NONE;
-  (void)TIFFGetField(w->tiff, TIFFTAG_JPEGTABLES, &tables_len, &tables);
-  dx_buf_add(jpeg, strip, 2);
-  if (tables_len > 4)
-    dx_buf_add(jpeg, tables + 2, tables_len - 4);
-  dx_buf_add(jpeg, strip + 2, (size_t)len - 2);
   if (!dx_buf_ok(jpeg))
     return DX_REASON_TROUBLE;
   reason = jpeg_check((const unsigned char *)jpeg->data, jpeg->len, &info,
@@ -373,6 +356,59 @@ static enum dx_reason tiff_copy_jpeg(struct tiff_work *w)
   if (!page->is_jpeg)
     jpeg->len = 0;
   return reason;
+}
+
+/* The older kind of JPEG (TIFF 6, section 22): old scanner programs write a
+ * complete one, which tags of its own name. It is copied. If they name only its
+ * tables, the page is not read: programs disagree on how that is meant. */
+static enum dx_reason tiff_copy_old_jpeg(struct tiff_work *w)
+{
+  const unsigned char *bytes = w->pdf->bytes;
+  uint64_t directory = TIFFCurrentDirOffset(w->tiff);
+  uint64_t strip = TIFFGetStrileOffset(w->tiff, 0), len = w->pdf->len;
+  uint64_t at = exif_value(bytes, len, directory, TIFFTAG_JPEGIFOFFSET);
+  uint64_t size = exif_value(bytes, len, directory, TIFFTAG_JPEGIFBYTECOUNT);
+  enum dx_reason reason;
+
+  if (at == 0 || at >= len || TIFFIsBigTIFF(w->tiff))
+    return DX_REASON_TYPE;
+  if (size == 0 || size > len - at)
+    size = len - at;
+  if (strip != 0 && (strip < at || strip - at >= size))
+    return DX_REASON_TYPE;
+  dx_buf_add(&w->pdf->image, bytes + at, size);
+  reason = tiff_match_jpeg(w);
+  return reason == DX_REASON_NONE && !w->pdf->page.is_jpeg ? DX_REASON_TYPE
+                                                           : reason;
+}
+
+/*
+ * A page that is one JPEG is copied. Its tables, which may be in a tag of their
+ * own with markers around them, belong after the strip's first marker. If it
+ * does not match the tags, libtiff decodes it. The same is true for RGB: in a
+ * PDF, three colors are read as YCbCr. pdf.c removes its metadata.
+ */
+static enum dx_reason tiff_copy_jpeg(struct tiff_work *w)
+{
+  const struct image_pdf_page *page = &w->pdf->page;
+  struct dx_buf *jpeg = &w->pdf->image;
+  const unsigned char *strip = w->pdf->bytes + TIFFGetStrileOffset(w->tiff, 0);
+  uint64_t len = TIFFGetStrileByteCount(w->tiff, 0);
+  unsigned char *tables = NULL;
+  uint32_t tables_len = 0;
+
+  if (w->compression == COMPRESSION_OJPEG)
+    return tiff_copy_old_jpeg(w);
+  if (w->compression != COMPRESSION_JPEG || page->bits != 8 ||
+      w->photometric == PHOTOMETRIC_RGB || TIFFNumberOfStrips(w->tiff) != 1 ||
+      len < 4)
+    return DX_REASON_NONE;
+  (void)TIFFGetField(w->tiff, TIFFTAG_JPEGTABLES, &tables_len, &tables);
+  dx_buf_add(jpeg, strip, 2);
+  if (tables_len > 4)
+    dx_buf_add(jpeg, tables + 2, tables_len - 4);
+  dx_buf_add(jpeg, strip + 2, (size_t)len - 2);
+  return tiff_match_jpeg(w);
 }
 
 /* ---- any other page ---- */
@@ -537,11 +573,13 @@ static enum dx_reason tiff_convert_page(struct tiff_work *w)
 {
   struct image_pdf_page *page = &w->pdf->page;
   enum dx_reason reason;
-  bool plain;
+  bool plain, old_jpeg;
 
   tiff_read_tags(w);
   plain = tiff_has_plain_rows(w);
-  if (!tiff_is_allowed(w->compression) || !tiff_has_unsigned(w) ||
+  old_jpeg = plain && w->compression == COMPRESSION_OJPEG;
+  if ((!tiff_is_allowed(w->compression) && !old_jpeg) ||
+      !tiff_has_unsigned(w) ||
       (!plain && (tiff_is_misread(w) || !tiff_has_known_pixels(w))))
     return DX_REASON_TYPE;
   page->components = plain ? w->samples : 3;
@@ -551,7 +589,8 @@ static enum dx_reason tiff_convert_page(struct tiff_work *w)
   w->warnings = 0; /* those about tags are ignored */
   w->pdf->why = "a part of its image is missing";
   if (reason == DX_REASON_NONE &&
-      (!tiff_goes_well(w) || tiff_lacks_palette(w) || !tiff_has_strips(w)))
+      (!tiff_goes_well(w) || tiff_lacks_palette(w) ||
+       (!old_jpeg && !tiff_has_strips(w))))
     reason = DX_REASON_DAMAGED;
   if (reason == DX_REASON_NONE && plain)
     reason = tiff_copy_jpeg(w);

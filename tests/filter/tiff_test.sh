@@ -568,35 +568,6 @@ for compression in 6 32766 32771 32809 32908 32909 34661 34676 34677 34712 \
 done
 is 'compressions of neither scanners nor fax: refused' "$wrong" ''
 
-# Old-style JPEG, which libtiff does not write: a JPEG that tags of its own name,
-# with a strip or without, behind the list of pages or before it.
-"$mkpdf" "$dir/page.pdf" 'MRN: 1'
-pdftoppm -r 50 -singlefile -gray -jpeg "$dir/page.pdf" "$dir/page"
-len=$(stat -c %s "$dir/page.jpg")
-old_style() # FIRST-BYTE-OF-THE-LIST FIRST-BYTE-OF-THE-JPEG [TAG VALUE]...
-{
-  printf 'II*\0'
-  little_endian 4 "$1"
-  [ "$1" = 8 ] || cat "$dir/page.jpg"
-  directory 0 '256 425' '257 550' '258 8' '259 6' '262 1' "${@:3:1}" '277 1' \
-    "${@:4}" '512 1' "513 $2" "514 $len"
-  [ "$1" != 8 ] || cat "$dir/page.jpg"
-}
-old_style $((8 + len)) 8 > "$dir/list-behind.tif"
-old_style 8 122 > "$dir/no-strip.tif"
-old_style 8 158 '273 158' '278 550' "279 $len" > "$dir/strip.tif"
-for name in list-behind no-strip strip; do
-  is "old-style JPEG, $name: refused" "$(result "$dir/$name.tif")" \
-    'refused type 0'
-  has "old-style JPEG, $name: the user reads what to do" "$(reason)" \
-    'cannot be extracted; open it in a program that shows it, and print it'
-  for part in 20 50 80 99; do
-    head -c $(($(stat -c %s "$dir/$name.tif") * part / 100)) \
-      "$dir/$name.tif" > "$dir/m.tif"
-    has "old-style JPEG, $name, truncated at $part%: refused" \
-      "$(result "$dir/m.tif")" '^refused (type|damaged) 0$'
-  done
-done
 raw_tiff 100 100 8 1 1 1 "$dir/noise" 8 > "$dir/m.tif"
 is 'a list of pages without end: refused' "$(result "$dir/m.tif")" \
   'refused damaged 0'
@@ -617,5 +588,49 @@ configure 'FilterTimeLimit 1s'
 raw_tiff 90000 90000 1 1 0 4 "$dir/white" > "$dir/m.tif"
 is 'longer than FilterTimeLimit' "$(result "$dir/m.tif")" 'refused too-slow 0'
 configure ''
+
+section 'old-style JPEG'
+
+# Old-style JPEG, which libtiff does not write: a JPEG that tags of its own name,
+# with a strip or without, behind the list of pages or before it.
+"$mkpdf" "$dir/page.pdf" 'MRN: 1'
+pdftoppm -r 50 -singlefile -jpeg "$dir/page.pdf" "$dir/page"
+len=$(stat -c %s "$dir/page.jpg")
+old_style() # FIRST-BYTE-OF-THE-LIST FIRST-BYTE-OF-THE-JPEG [TAG VALUE]...
+{
+  printf 'II*\0'
+  little_endian 4 "$1"
+  [ "$1" = 8 ] || cat "$dir/page.jpg"
+  directory 0 '256 414' "257 ${rows-585}" '258 8' '259 6' '262 6' \
+    "${@:3:1}" '277 3' "${@:4}" '512 1' "513 $2" "514 ${bytes-$len}"
+  [ "$1" != 8 ] || cat "$dir/page.jpg"
+}
+old_style $((8 + len)) 8 > "$dir/list-behind.tif"
+old_style 8 122 > "$dir/no-strip.tif"
+old_style 8 158 '273 158' '278 585' "279 $len" > "$dir/strip.tif"
+bytes=0 old_style $((8 + len)) 8 > "$dir/no-length.tif"
+for name in list-behind no-strip strip no-length; do
+  is "$name: sent" "$(result "$dir/$name.tif")" 'document 1 0'
+  run "$dir/$name.tif"
+  pdfimages -j "$dir/body" "$dir/image"
+  is "$name: as it is" \
+    "$(cmp "$dir/image-000.jpg" "$dir/page.jpg" && echo same)" same
+  rm -f "$dir"/image-*
+  for part in 20 50 80 99; do
+    head -c $(($(stat -c %s "$dir/$name.tif") * part / 100)) \
+      "$dir/$name.tif" > "$dir/m.tif"
+    has "$name, truncated at $part%: refused" \
+      "$(result "$dir/m.tif")" '^refused (type|damaged) 0$'
+  done
+done
+rows=500 old_style 8 122 > "$dir/other-size.tif"
+bytes=20 old_style 8 158 '273 178' '278 585' "279 $((len - 20))" \
+  > "$dir/tables.tif"
+for name in other-size tables; do
+  is "$name: refused" "$(result "$dir/$name.tif")" \
+    'refused type 0'
+  has "$name: the user reads what to do" "$(reason)" \
+    'cannot be extracted; open it in a program that shows it, and print it'
+done
 
 finish
