@@ -638,16 +638,17 @@ static void flat_style(const char *text, struct text_value *value)
 
 /* Fills a field with its background: viewers do that before they draw the
  * value, which may be white on it, or on something else that the page has
- * there. */
-static void flat_fill(struct flat *s, qpdf_oh marks, const double rect[4])
+ * there; also if there is no value. */
+static void flat_fill(struct flat *s, qpdf_oh field)
 {
   static const char *const operators[] = {"", "g", "", "rg", "k"};
-  qpdf_oh color = flat_key(s, marks, "/BG");
+  qpdf_oh color = flat_key(s, flat_key(s, field, "/MK"), "/BG");
   int count = flat_length(s, color), i;
-  double n[4];
+  double n[4], rect[4];
 
   if ((count != 1 && count != 3 && count != 4) ||
-      !flat_numbers(s, color, n, count))
+      !flat_numbers(s, color, n, count) ||
+      !flat_rectangle(s, flat_key(s, field, "/Rect"), rect))
     return;
   dx_buf_puts(&s->drawing, "q");
   for (i = 0; i < count; i++)
@@ -688,7 +689,7 @@ static void flat_write(struct flat *s, struct flat_annotation *a)
   flat_set(s, dict, "/BBox", box);
   if (turn > 0)
     flat_set(s, dict, "/Matrix", turns[turn - 1]);
-  flat_fill(s, marks, rect);
+  flat_fill(s, a->dict);
   flat_place(s, a);
   dx_buf_add(&s->values, &a->value, sizeof(a->value));
   id = qpdf_oh_get_object_id(s->pdf, a->stream);
@@ -806,6 +807,8 @@ static void flat_annotation(struct flat *s, qpdf_oh dict)
     flat_write(s, &a);
   else if (a.stream != 0)
     flat_place(s, &a);
+  else if (flat_is(s, kind, "/Tx") || flat_is(s, kind, "/Ch"))
+    flat_fill(s, dict);
   else
     flat_miss(s, &a, kind);
   if (member)

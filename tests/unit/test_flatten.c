@@ -677,6 +677,10 @@ static void background_of_a_field_is_below_its_value(void **state)
       {STALE, "/FT/Tx/V(a)/MK<</BC[1]>>", true},
       {STALE, "/FT/Tx" AP "/V(a)/MK<</BG[1]>>", false},
       {FORM, "/FT/Tx/V(a)/MK<</BG[1]/R 90>>", false},
+      {FORM, "/FT/Tx/MK<</BG[1]>>", false},
+      {FORM, "/FT/Ch/V()/MK<</BG[1]>>", false},
+      {FORM, "/FT/Tx", true},
+      {FORM, "/FT/Sig/MK<</BG[1]>>", true}, /* not in all viewers */
       /* Its appearance has it, if it needs it. */
       {FORM, "/FT/Tx/V(a)/AP<</N 6 0 R>>/MK<</BG[1]>>", true},
   };
