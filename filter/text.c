@@ -222,6 +222,7 @@ static void text_show(struct text *t, const struct item *items, int count,
 {
   double width = items->columns * t->pitch, em_x = t->em_x;
   double bottom = 0, top = 0; /* of the letter and its marks, em */
+  bool is_rtl = t->levels[forms - t->forms] % 2 != 0;
   int i;
 
   for (i = 0; i < count; i++) {
@@ -249,9 +250,10 @@ static void text_show(struct text *t, const struct item *items, int count,
         bottom = g.bottom + (shift = fmin(0, bottom - 0.04 - g.top));
     } else {
       /* As wide as its columns, and a little more, because widths in a PDF are
-       * rounded: pdftotext may read the smallest gap as a blank. */
+       * rounded: pdftotext may read the smallest gap as a blank. It does not
+       * between letters of one font that run from left to right. */
       em_x = t->em_x;
-      if (g.font > 0 && g.advance > 0)
+      if (g.advance > 0 && (g.font > 0 || is_rtl))
         em_x *= t->advance * items->columns / g.advance * 1.003;
       from = (width - g.advance * em_x) / 2;
       bottom = fmin(bottom, g.bottom);

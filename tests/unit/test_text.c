@@ -297,6 +297,8 @@ static void words_are_not_split(void **state)
   assert_non_null(strstr(output, "cde\u0301f "));
   assert_int_equal(print_text("שלום עולם"), DX_REASON_NONE);
   assert_non_null(strstr(run_poppler("pdftotext"), "שלום עולם"));
+  assert_int_equal(print_text("حامض أبيض أحمد"), DX_REASON_NONE);
+  assert_non_null(strstr(run_poppler("pdftotext"), "حامض أبيض أحمد"));
   assert_int_equal(print_text("שלום עולם - abc - def"), DX_REASON_NONE);
   assert_non_null(strstr(run_poppler("pdftotext"), "- abc - def"));
 }
