@@ -348,7 +348,7 @@ static void cases_that_fit_can_be_read_again(void **state)
     fill_document(&job->documents[i].entry);
   assert_int_equal(dx_job_plan(job, &err), DX_OK);
   for (k = 0; k < AT_ONCE; k++) {
-    (void)snprintf(texts[k], sizeof(texts[k]), "\001\"\\%zu", k);
+    (void)snprintf(texts[k], sizeof(texts[k]), "\1\1\1\1\1\1\1\1\"\\%zu", k);
     ids[k] = texts[k];
   }
   for (i = 0; i < DOCUMENTS; i++) {
@@ -368,7 +368,7 @@ static void cases_that_fit_can_be_read_again(void **state)
     total += sub->case_count;
   }
   assert_true(fit < AT_ONCE);
-  assert_in_range(total, 70000, DOCUMENTS * AT_ONCE);
+  assert_in_range(total, 60000, DOCUMENTS * AT_ONCE);
   assert_int_equal(dx_job_save(job, &err), DX_OK);
   assert_in_range(job->journal_bytes, 0,
                   DX_JOURNAL_MAX_BYTES / 2 + DOCUMENTS * 4096);
