@@ -60,6 +60,7 @@ struct dx_http_call {
 
 struct dx_http {
   CURLM *multi;
+  bool needs_http1; /* a server has rejected HTTP/2 */
 };
 
 /* ---- callbacks of a transfer ---- */
@@ -183,17 +184,28 @@ static int on_progress(void *ctx, curl_off_t down_total, curl_off_t down,
  * it. libcurl may have made the connection for another request, with another
  * scope: its address is checked again. If the peer closes a connection that was
  * used before, libcurl sends the request again by itself: the peer may process
- * both, and the second one would have no slot. */
+ * both, and the second one would have no slot. If the first one was on a new
+ * connection, too, the peer has rejected HTTP/2, as IIS does for some kinds of
+ * authentication (HTTP_1_1_REQUIRED). */
 static int on_ready(void *ctx, char *to, char *from, int to_port, int from_port)
 {
   struct dx_http_call *call = ctx;
   const struct dx_http_request *r = &call->request;
+  long connections = 0;
 
   (void)from;
   (void)to_port;
   (void)from_port;
   if (call->is_sent) {
-    (void)fail_closed(call, &call->local);
+    (void)curl_easy_getinfo(call->easy, CURLINFO_NUM_CONNECTS, &connections);
+    if (connections > 1) {
+      call->http->needs_http1 = true; /* any server supports it */
+      (void)dx_fail(&call->local, DX_E_NET, 0,
+                    "'%s' rejects HTTP/2; HTTP/1.1 is used from now on",
+                    call->host);
+    } else {
+      (void)fail_closed(call, &call->local);
+    }
     return CURL_PREREQFUNC_ABORT;
   }
   if (!call->has_proxy && dx_host_scope(to) > r->scope) {
@@ -339,8 +351,9 @@ static bool set_options(struct dx_http_call *call)
       r->ca_file != NULL || r->is_fresh ? 0L : (long)DX_CA_CACHE_S);
   /* HTTP/2 limits an upload to the window of the server for each round trip:
    * 64 KiB for many storages. */
-  SET(CURLOPT_HTTP_VERSION, r->body_fd >= 0 ? (long)CURL_HTTP_VERSION_1_1
-                                            : (long)CURL_HTTP_VERSION_2TLS);
+  SET(CURLOPT_HTTP_VERSION, r->body_fd >= 0 || call->http->needs_http1
+                                ? (long)CURL_HTTP_VERSION_1_1
+                                : (long)CURL_HTTP_VERSION_2TLS);
   if (r->is_fresh) {
     SET(CURLOPT_FRESH_CONNECT, 1L);
     SET(CURLOPT_DNS_CACHE_TIMEOUT, 0L);

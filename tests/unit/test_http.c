@@ -602,6 +602,54 @@ static void upload_uses_http_1(void **state)
   assert_string_equal(offered, "http/1.1");
 }
 
+static int choose_first(SSL *ssl, const unsigned char **ret,
+                        unsigned char *ret_len, const unsigned char *list,
+                        unsigned len, void *ctx)
+{
+  int chosen = choose_http_1(ssl, ret, ret_len, list, len, ctx);
+
+  *ret = list + 1;
+  *ret_len = list[0];
+  return chosen;
+}
+
+/* libcurl repeats the request over HTTP/1.1 by itself, without a slot. */
+static void http_2_is_not_used_after_a_rejection(void **state)
+{
+  /* SETTINGS, and RST_STREAM with HTTP_1_1_REQUIRED. */
+  static const char frames[] = "\0\0\0\4\0\0\0\0\0"
+                               "\0\0\4\3\0\0\0\0\1\0\0\0\15";
+  struct dx_http_request request = get(DX_SCOPE_HOST);
+  struct dx_http_call *running = NULL;
+  bool is_rejected = false;
+  int ready = 0;
+
+  (void)state;
+  loopback_begin_tls(&server, "IP:127.0.0.1", -9, 9, cert_path);
+  SSL_CTX_set_alpn_select_cb(server.tls, choose_first, NULL);
+  request.ca_file = cert_path;
+  request.is_fresh = true;
+  request.ready = count_ready;
+  request.ctx = &ready;
+  memset(&result, 0, sizeof(result));
+  assert_int_equal(dx_http_start(http, &request, &running, NULL), DX_OK);
+  while (!result.is_over) {
+    const int wake[] = {server.listener, server.peer};
+
+    assert_int_equal(
+        dx_http_run(http, RUN_MS, wake, server.peer >= 0 ? 2 : 1, NULL), DX_OK);
+    if (ready == 1 && !is_rejected)
+      is_rejected = SSL_write(server.session, frames, sizeof(frames) - 1) > 0;
+    if (!result.is_over)
+      loopback_turn(&server, "", KEEP);
+  }
+  assert_int_equal(ready, 1);
+  check_error(DX_E_NET, "'AT' rejects HTTP/2; HTTP/1.1 is used from now on");
+  call(&request, EMPTY, CLOSE);
+  assert_int_equal(result.status, 200);
+  assert_string_equal(offered, "http/1.1");
+}
+
 #define CASE(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 #define TLS_CASE(test) \
   cmocka_unit_test_setup_teardown(test, set_up_tls, tear_down_tls)
@@ -625,6 +673,7 @@ int main(void)
       TLS_CASE(certificate_error_is_named),
       TLS_CASE(failure_of_the_handshake_is_named),
       TLS_CASE(upload_uses_http_1),
+      TLS_CASE(http_2_is_not_used_after_a_rejection),
   };
 
   return cmocka_run_group_tests(tests, NULL, NULL);
