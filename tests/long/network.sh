@@ -97,10 +97,11 @@ start_computers()
   start_services ward nsenter -t "$ward" -n -m -u
 }
 
+# Killed: they use each other, and may not end while they wait for one that has.
 end_computers()
 {
   local p
-  for p in "${services[@]}"; do end_process "$p"; done
+  for p in "${services[@]}"; do end_process "$p" KILL; done
 }
 trap 'finish end_computers' EXIT
 
