@@ -358,9 +358,9 @@ static enum dx_reason tiff_match_jpeg(struct tiff_work *w)
   return reason;
 }
 
-/* The older kind of JPEG (TIFF 6, section 22): old scanner programs write a
- * complete one, which tags of its own name. It is copied. If they name only its
- * tables, the page is not read: programs disagree on how that is meant. */
+/* Old-style JPEG (TIFF 6, section 22): if two tags point to a complete JPEG, as
+ * old scanner programs write it, that is copied. If tags point only to its
+ * tables, the page is not read: programs disagree on what they mean. */
 static enum dx_reason tiff_copy_old_jpeg(struct tiff_work *w)
 {
   const unsigned char *bytes = w->pdf->bytes;
