@@ -297,7 +297,7 @@ enum dx_code cli_outcome(const char *key, enum dx_code code,
 /* A queue with the print jobs that are not over and have no record in the
  * spool: only CUPS has their documents. Times are wall clock, in seconds. */
 struct cli_waiting {
-  const char *service; /* of the configuration; NULL: its section is missing */
+  const char *service; /* of the configuration; "": its section is missing */
   char queue[DX_QUEUE_BYTES];
   bool is_stopped;
   size_t count, held; /* held ones count, too */

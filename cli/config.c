@@ -52,7 +52,7 @@ static void config_check_queue(void *ctx, const struct dx_queue *queue)
   const struct dx_config *config = queues->config;
   char section[DX_SECTION_BYTES];
 
-  if (strncmp(queue->uri, DX_DEVICE_SCHEME, strlen("docextract:")) != 0)
+  if (!dx_is_our_uri(queue->uri))
     return;
   if (!dx_section_of_uri(queue->uri, section))
     fprintf(queues->to,

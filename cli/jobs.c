@@ -426,8 +426,7 @@ static void jobs_print_waiting(struct cli *cli)
 
     if (q->count == 0 ||
         (cli->queue != NULL && strcasecmp(cli->queue, q->queue) != 0) ||
-        (cli->service != NULL &&
-         (q->service == NULL || strcmp(cli->service, q->service) != 0)))
+        (cli->service != NULL && strcmp(cli->service, q->service) != 0))
       continue;
     jobs_format_age(q->oldest_s * 1000, age);
     fprintf(stderr,
@@ -435,7 +434,7 @@ static void jobs_print_waiting(struct cli *cli)
             "for %s; ",
             q->count, q->count == 1 ? "" : "s", q->queue,
             q->count == 1 ? "is" : "are", age);
-    if (q->service == NULL)
+    if (q->service[0] == '\0')
       fprintf(stderr,
               "its section is missing; to see what to do: docextract config\n");
     else if (q->is_stopped)

@@ -28,8 +28,7 @@ static struct waiting metrics_add_up(const struct cli_waiting *queues,
   size_t i;
 
   for (i = 0; i < count; i++) {
-    if (queues[i].service == NULL || strcmp(queues[i].service, service) != 0 ||
-        queues[i].count == 0)
+    if (strcmp(queues[i].service, service) != 0 || queues[i].count == 0)
       continue;
     age_s = dx_wall_ms() / 1000 - queues[i].oldest_s;
     sum.count += (int64_t)queues[i].count;

@@ -34,7 +34,7 @@ static void add_our_queue(void *ctx, const struct dx_queue *queue)
   char section[DX_SECTION_BYTES];
   struct cli_waiting *more;
 
-  if (strncmp(queue->uri, DX_DEVICE_SCHEME, strlen("docextract:")) != 0)
+  if (!dx_is_our_uri(queue->uri))
     return;
   if (dx_section_of_uri(queue->uri, section))
     service = dx_config_service(s->cli->config, section);
@@ -46,7 +46,7 @@ static void add_our_queue(void *ctx, const struct dx_queue *queue)
   s->has_jobs |= queue->jobs > 0;
   more += s->count++;
   *more =
-      (struct cli_waiting){.service = service != NULL ? service->name : NULL,
+      (struct cli_waiting){.service = service != NULL ? service->name : "",
                            .is_stopped = strcmp(queue->state, "stopped") == 0};
   memcpy(more->queue, queue->name, sizeof(more->queue));
 }

@@ -108,3 +108,8 @@ bool dx_section_of_uri(const char *uri, char ret_section[DX_SECTION_BYTES])
   ret_section[0] = '\0';
   return false;
 }
+
+bool dx_is_our_uri(const char *uri)
+{
+  return strncmp(uri, DX_DEVICE_SCHEME, strlen("docextract:")) == 0;
+}

@@ -203,6 +203,10 @@ const struct dx_service *dx_config_service(const struct dx_config *config,
  * has another form. Accepts a slash at the end, which some dialogs add. */
 bool dx_section_of_uri(const char *uri, char ret_section[DX_SECTION_BYTES]);
 
+/* True for the device URI of a queue of docextract, whether or not it has the
+ * form that names a section. */
+bool dx_is_our_uri(const char *uri);
+
 /* The file with the CAs to trust for the API, or for the storage; NULL: the CAs
  * of the system. Borrowed. */
 const char *dx_ca_file(const struct dx_service *service, bool is_storage);
