@@ -35,7 +35,7 @@ start_client()
 
 client_children()
 {
-  local sessions=$client_pid
+  local -A sessions=(["$client_pid"]=${sessions[$client_pid]})
   cups_children | sed -n 's/ ipp$//p'
 }
 

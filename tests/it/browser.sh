@@ -19,7 +19,7 @@ start_browser() # [LANGUAGE]
   HOME=$dir/browser TMPDIR=$dir/browser setsid chromedriver --port=0 \
     > "$dir/driver.log" 2>&1 &
   DRIVER_PID=$!
-  sessions+=" $DRIVER_PID"
+  add_session "$DRIVER_PID"
   until_true grep -q 'successfully on port [0-9]*\.' "$dir/driver.log" ||
     give_up "chromedriver starts: $(cat "$dir/driver.log")"
   port=$(sed -n 's/.*successfully on port \([0-9]*\).*/\1/p' "$dir/driver.log")

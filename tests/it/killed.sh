@@ -36,7 +36,6 @@ END
   done
 }
 
-no_job_waits() { [ -z "$(lpstat -o chart)" ]; }
 one_is_held() { lpstat -o chart | grep -q . && queue_state chart | grep -q idle; }
 
 far() # TEXT QUEUE FILE VICTIM BYTES
@@ -52,7 +51,7 @@ conversion() # QUEUE FILE
   local last size third text
   far "$1" "$1" "$2" - -
   until_true extracted 1
-  check "$1: the whole leaves this computer, too" until_true no_job_waits
+  check "$1: the whole leaves this computer, too" until_true no_job_waits chart
   is "$1: all pages are sent" \
     "$(jq -c '[.files[].pages]' "$results"/*.job.json)" '[3]'
   last=$(on_client filters_of "$job")

@@ -32,6 +32,18 @@ print_log()
     sed 's/^/# /'
 }
 
+# Without cupsd, everything else fails.
+print_cupsd()
+{
+  [ -n "$CUPSD_PID" ] || return 0
+  if is_gone "$CUPSD_PID"; then
+    wait "$CUPSD_PID"
+    echo "# cupsd has ended with status $?"
+  else
+    sed -n 's/^State:/# cupsd lives:/p' "/proc/$CUPSD_PID/status"
+  fi
+}
+
 sanitizers_are_quiet()
 {
   local found
@@ -50,6 +62,7 @@ finish() # [COMMAND...]: which ends what else was started
   local status=$?
   trap - EXIT
   trap '' INT TERM HUP PIPE # once begun, it runs to the end
+  [ "$failed" -eq 0 ] || print_cupsd
   "${@:-:}"
   clear_stage
   check 'no sanitizer complains' sanitizers_are_quiet
@@ -172,6 +185,13 @@ release() # ID: releases a held job and waits for its end
   lp -i "$1" -H resume
   until_true started_again "$1" "$before"
   wait_job "$1" "$ended"
+}
+
+# Without an answer of cupsd, lpstat prints no job, either, but fails.
+no_job_waits() # [QUEUE]
+{
+  local waiting
+  waiting=$(lpstat -o "$@" 2> /dev/null) && [ -z "$waiting" ]
 }
 
 queue_state() # NAME: what lpstat says about it

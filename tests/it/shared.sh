@@ -8,8 +8,6 @@
 . "$(dirname "$0")/lib.sh"
 . "$it/client.sh"
 
-no_job_waits() { [ -z "$(lpstat -o chart)" ]; }
-
 far() # TEXT QUEUE LP ARGUMENT...: prints there, and waits for both ends
 {
   local text=$1 queue=$2
@@ -17,7 +15,7 @@ far() # TEXT QUEUE LP ARGUMENT...: prints there, and waits for both ends
   clear_results
   on_client print -d "$queue" "$@"
   on_client job_ends "$text: the job ends on the other computer" "$job" completed
-  check "$text: and on this one" until_true no_job_waits
+  check "$text: and on this one" until_true no_job_waits chart
 }
 
 chosen() # TEXT PAGES LP ARGUMENT...: what arrives, once

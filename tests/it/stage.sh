@@ -18,6 +18,7 @@ docextract=$build/cli/docextract
 [ $EUID != 0 ] || docextract=$build/tests/cli/docextract-here
 export LC_ALL=C.UTF-8
 . "$top/tests/helper/wait.sh"
+. "$top/tests/helper/children.sh"
 PATH=$PATH:/usr/sbin:/sbin
 
 use_dir() # PATH: nothing runs in it yet
@@ -39,7 +40,6 @@ chmod 711 "$dir" # the scheduler's user must get through
 export CUPS_SERVER=$cups/cups.sock # not the one of this machine
 CUPSD_PID=
 DAEMON_PID=
-sessions=
 CIPHER=HS256
 
 # Backends run as this user.
@@ -53,26 +53,6 @@ fi
 
 # --- ending ----------------------------------------------------------------
 
-# Sets `children`, of "pid command": the processes that our schedulers started,
-# even if their parent has changed: each scheduler has its own session. Tests ask
-# again and again, so that no process is started for it. With a name, only those.
-read_children() # [NAME]
-{
-  local f line name=${1-}
-  children=()
-  for f in /proc/[0-9]*/stat; do
-    { read -r line < "$f"; } 2> /dev/null || continue
-    [[ -z $name || $line == *" ($name) "* ]] || continue # to split takes long
-    # shellcheck disable=SC2086
-    set -- ${line##*) }
-    case " $sessions " in
-    *" $4 "*)
-      line=${line%)*}
-      [ "$1" = Z ] || children+=("${line%% *} ${line#*(}")
-      ;;
-    esac
-  done
-}
 cups_children() # prints them
 {
   local children
@@ -351,7 +331,7 @@ start_cupsd()
   setsid ${START_CUPSD-} cupsd -f -c "$cups/cupsd.conf" -s "$cups/cups-files.conf" \
     >> "$dir/cupsd.err" 2>&1 &
   CUPSD_PID=$!
-  sessions+=" $CUPSD_PID"
+  add_session "$CUPSD_PID"
   until_true cupsd_is_up_or_gone
   ! is_gone "$CUPSD_PID" || give_up "cupsd starts: $(cat "$dir/cupsd.err"
     tail -n 5 "$cups/log/error_log")"

@@ -244,11 +244,10 @@ from_ward() # TEXT COMMAND...: prints with it over the network, and waits
   job_ends "$text: the job ends" "$job" completed
 }
 
-no_job_waits() { [ -z "$(lpstat -o chart)" ]; }
 # Print jobs may leave before their results are there, if others wait.
 nothing_waits()
 {
-  no_job_waits && [ "$(n_manifests)" -ge "$(calls create)" ]
+  no_job_waits chart && [ "$(n_manifests)" -ge "$(calls create)" ]
 }
 
 from_queue() # TEXT LP ARGUMENT...: prints to a queue of the second computer

@@ -174,7 +174,7 @@ nothing_is_left()
   ! ls "$spool/jobs" "$spool/incoming" "$spool/received" | grep -qv '^$\|:'
 }
 all_submitted() { ! jobs -r -p | grep -Fxq "$(printf '%s\n' "${submitters[@]}")"; }
-is_quiet() { [ -z "$(lpstat -o)" ] && [ "$(n_unfinished)" = 0 ]; }
+is_quiet() { no_job_waits && [ "$(n_unfinished)" = 0 ]; }
 
 # Documents without a manifest, as numbers.
 missing()
