@@ -5,7 +5,7 @@
 # with "N passed, N failed". Apart from packages nothing outside a temporary
 # directory is changed.
 #
-#   ./test.sh            a part of every area, in about eight minutes
+#   ./test.sh            a part of every area, in about five minutes
 #   ./test.sh --long     everything but tests/nightly; with CI=true nothing may be
 #                        left out
 #   ./test.sh --nightly  only tests/nightly: hours, what measures time, the
@@ -87,8 +87,8 @@ tests_in() # GLOB...: scripts that are tests by themselves
 
 # The longest first, so that none of them runs alone at the end; those that use
 # the processor alternate with those that mostly wait.
-longest='long/packages long/systemd hostile/documents build/distcheck
-long/documents long/kills build/unit it/unknown it/consumers it/stages
+longest='long/packages long/systemd hostile/documents build/unit
+long/documents long/kills it/unknown it/consumers it/stages
 long/cases filter/whole_test hostile/thirty it/pages hostile/service it/sigterm
 it/mixed long/hostile crash/faults it/log long/network it/tokens cli/jobs_test
 it/text it/patience crash/walk it/admin it/orphans checks/lint it/on_result
@@ -114,17 +114,20 @@ scripts()
     while read -r _ build f; do script "$build" "$f"; done
 }
 
-# These run with --long only: each uses the processor for long, and what it shows
-# depends on our code more than on the distribution.
-slow='checks/lint cli/(cli|jobs|status)_test crash/(faults|power|walk) sim/sim_test
-hostile/(client|documents|secrets|service|thirty)
-it/(again|auto|consumers|interrupted|log|many|mixed|on_result|orphans|pages)
-it/(patience|reruns|restored|rows|sigterm|silence|stages|tokens|unknown|wanted)'
+# These run with --long only: what they show depends on our code more than on the
+# distribution, or takes long.
+slow='checks/lint cli/(attend|cli|jobs|owned|status|wait)_test
+crash/(faults|large|order|power|walk) sim/sim_test
+filter/(active|corpus|foreign|same)_test
+hostile/(bundle|client|documents|jobs|machine|secrets|service|thirty)
+it/(admin|again|auto|consumers|interrupted|killed|language|languages|log|many)
+it/(metrics|mixed|on_result|orphans|outage|owner|pages|patience|private|repair)
+it/(report|reruns|restored|rows|shared|sigterm|silence|stages|stopped|tokens)
+it/(unknown|waiting|wanted|withdrawn)'
 
-# These run again with sanitizers, in --long and in --nightly.
-sanitized_long='build/unit it/accepted it/types it/tls'
-sanitized_nightly='it/interrupted it/sigterm it/many it/silence it/discovery
-hostile/secrets'
+# These run again with sanitizers in --nightly; unit tests do so in --long.
+sanitized='it/interrupted it/sigterm it/many it/silence it/discovery it/accepted
+it/types it/tls hostile/secrets'
 
 but() # NAME...: the scripts of stdin, without these
 {
@@ -146,17 +149,15 @@ quick_tasks()
   } | sed 's/^/build /' | scripts
 }
 
-# distcheck runs the unit tests, too.
 long_tasks()
 {
   {
     {
-      echo tests/build/distcheck.sh
+      echo tests/build/unit.sh
       in_each_run
       tests_in tests/long/*.sh
     } | sed 's/^/build /'
-    # shellcheck disable=SC2086
-    printf 'sanitized tests/%s.sh\n' $sanitized_long
+    echo sanitized tests/build/unit.sh
   } | scripts
 }
 
@@ -173,7 +174,7 @@ nightly_tasks()
   {
     tests_in tests/nightly/*.sh | but "$alone" | sed 's/^/build /'
     # shellcheck disable=SC2086
-    printf 'sanitized tests/%s.sh\n' $sanitized_nightly
+    printf 'sanitized tests/%s.sh\n' $sanitized
   } | scripts
 }
 
@@ -208,12 +209,12 @@ installed_or_end $run_packages $test_packages ${long:+$long_packages} \
 wait "$one" || end # without it the rest makes no sense
 
 # Beside the first scripts. Until it is there, it has the lock.
-build_sanitized()
+build_sanitized() # OPTION OF build.sh
 {
   local lock
   exec {lock}> "$work/sanitized.lock"
   flock "$lock"
-  task build-sanitized $limit_s bash tests/build/build.sh --sanitized \
+  task build-sanitized $limit_s bash tests/build/build.sh "$1" \
     "$work/sanitized" &
   exec {lock}>&-
 }
@@ -223,12 +224,12 @@ parallel=$((9 * cores / 2))
 export DX_SHARED=$work/shared # what several scripts need is made there
 mkdir "$DX_SHARED"
 if [ -n "$nightly" ]; then
-  build_sanitized
+  build_sanitized --sanitized
   wait
   run_tasks 1 alone_tasks
   run_tasks "$cores" nightly_tasks
 elif [ -n "$long" ]; then
-  build_sanitized
+  build_sanitized --sanitized-units
   run_tasks $parallel long_tasks
 else
   run_tasks $parallel quick_tasks

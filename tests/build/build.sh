@@ -7,6 +7,8 @@
 #       tree, where git can list new files
 #   build.sh --sanitized DIRECTORY
 #       outside of the tree, with sanitizers
+#   build.sh --sanitized-units DIRECTORY
+#       only the unit tests
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 . tests/helper/count.sh
@@ -26,17 +28,30 @@ inside() # DIRECTORY [OPTION...]
 # made by another make: at the same time, both would write the libraries.
 sanitized() # DIRECTORY
 {
-  mkdir "$1" && cd "$1" &&
-    "$top/configure" --enable-sanitizers CFLAGS='-g1 -O1' CXXFLAGS='-g1 -O1' &&
+  configured "$1" &&
     make -j"$(nproc)" all &&
     make -j"$(nproc)" check TESTS=
 }
+sanitized_units() # DIRECTORY
+{
+  local programs
+  configured "$1" && mapfile -t programs < <(
+    grep -o 'tests/unit/test_[a-z0-9_]*[$](EXEEXT)' Makefile |
+      sed 's/[$].*//' | sort -u) &&
+    make -j"$(nproc)" "${programs[@]}"
+}
+configured() # DIRECTORY
+{
+  mkdir "$1" && cd "$1" &&
+    "$top/configure" --enable-sanitizers CFLAGS='-g1 -O1' CXXFLAGS='-g1 -O1'
+}
 
-how=inside
-if [ "$1" = --sanitized ]; then
-  how=sanitized
-  shift
-fi
+case $1 in
+--sanitized) how=sanitized ;;
+--sanitized-units) how=sanitized_units ;;
+*) how=inside ;;
+esac
+[ $how = inside ] || shift
 if output=$($how "$@" 2>&1); then
   ok "it is built: $how"
 else

@@ -1,9 +1,8 @@
 #!/usr/bin/env bash
 #
 # unit.sh - what `make check` runs in $DX_BUILD (default: the top of the tree),
-# with a line for each test; for platforms.sh, for test.sh, and for test.sh --long,
-# with sanitizers: then without the models of tests/model, which would take
-# minutes. In --long, distcheck.sh runs all as they are released.
+# with a line for each test; for platforms.sh and test.sh, in --long also with
+# sanitizers: then without the models of tests/model, which would take minutes.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 . tests/helper/count.sh
@@ -11,11 +10,12 @@ cd "$(dirname "$0")/../.." || exit 1
 cd "${DX_BUILD:-.}" || exit 1
 
 rm -f tests/*/*.trs
-tests=
+what=(check)
 if grep -q -e --enable-sanitizers config.status; then
-  tests=TESTS=$(find tests/unit -name 'test_*' ! -name '*.*' -type f | xargs)
+  tests=$(find tests/unit -name 'test_*' ! -name '*.*' -type f | xargs)
+  what=(check-TESTS TESTS="$tests" check_PROGRAMS="$tests" check_LIBRARIES=)
 fi
-output=$(make -j"$(nproc)" check ${tests:+"$tests"} 2>&1)
+output=$(make -j"$(nproc)" "${what[@]}" 2>&1)
 status=$?
 all_programs .
 if [ "$status" != 0 ] && [ "$failed" = 0 ]; then

@@ -42,42 +42,25 @@ once() # NAME COMMAND...: which makes $shared/NAME
   ) 9> "$shared/$1.lock"
 }
 
-unpack_source() # VERSION DIRECTORY: what `make dist` would pack
-{
-  local src=$2
-  make -C "$build" distdir distdir="$src" || return
-  [ "$1" = "$version" ] || {
-    sed -i "s/\[$version\]/[$1]/" "$src/configure.ac"
-    sed -i -e "1s/($version)/($1)/" -e "/^ -- /s/  .*/  $(date -R)/" \
-      "$src/debian/changelog"
-    sed -i 's/^Version .*/Version 9.9/' "$src/ppd/docextract.drv"
-  }
-}
-
-# As they are released, or only binary packages, and quickly: what matters is
-# what they do.
+# As they are released, from what `make dist` would pack.
 debs=()
-build_packages() # VERSION [quick]
+deb_dir=$shared/packages
+build_packages()
 {
-  once "build-$1" build_once "$@" > "$dir/build.log" 2>&1 || {
+  once packages build_once > "$dir/build.log" 2>&1 || {
     tail -n 20 "$dir/build.log" | sed 's/^/# /'
-    give_up "packages of version $1 are built"
+    give_up 'packages are built'
   }
-  ok "packages of version $1 are built"
-  debs+=("$shared/build-$1"/docextract*.deb)
+  ok 'packages are built'
+  debs+=("$deb_dir"/docextract*.deb)
 }
-build_once() # VERSION [quick]
+build_once()
 {
-  local how=() options
-  options="nocheck parallel=$(nproc)"
-  if [ "${2-}" = quick ]; then
-    how=(-b)
-    options+=' noautodbgsym noopt'
-  fi
-  rm -rf "$shared/build-$1"
-  mkdir "$shared/build-$1" && unpack_source "$1" "$shared/build-$1/docextract" &&
-    cd "$shared/build-$1/docextract" &&
-    DEB_BUILD_OPTIONS=$options dpkg-buildpackage -us -uc "${how[@]}"
+  rm -rf "$deb_dir"
+  mkdir "$deb_dir" &&
+    make -C "$build" distdir distdir="$deb_dir/docextract" &&
+    cd "$deb_dir/docextract" &&
+    DEB_BUILD_OPTIONS="nocheck parallel=$(nproc)" dpkg-buildpackage -us -uc
 }
 
 # --- the machine -------------------------------------------------------------

@@ -13,7 +13,7 @@ SIM_LOG=$machine/root/sim.log
 
 in_package() # "MODE PATH" of what CUPS runs, and what that loads
 {
-  dpkg-deb -c "$shared/build-$version/docextract_${version}_$arch.deb" |
+  dpkg-deb -c "$deb_dir/docextract_${version}_$arch.deb" |
     awk '/\/cups\/(backend|filter)\/.|\.so$/ { print $1, $6 }'
 }
 
@@ -43,6 +43,23 @@ installed() # VERSION
   on apt-get -qy --reinstall --allow-downgrades install \
     "/root/docextract_$1_$arch.deb" > "$dir/output" 2>&1 ||
     give_up "version $1 is installed: $(cat "$dir/output")"
+}
+
+version_there() { on dpkg-query -W -f '${Version}' docextract; }
+
+# A next version, which is the same but for its driver.
+next=$version+1
+make_next()
+{
+  local to=$dir/next
+  {
+    dpkg-deb -R "$deb_dir/docextract_${version}_$arch.deb" "$to" &&
+      sed -i "s/^Version: .*/Version: $next/" "$to/DEBIAN/control" &&
+      zcat -f "$to/usr/share/cups/model"/docextract.ppd* > "$dir/next.ppd" &&
+      sed 's/^\(\*FileVersion: \).*/\1"9.9"/' "$dir/next.ppd" \
+        > "$to/usr/share/cups/model/docextract.ppd" &&
+      dpkg-deb -b "$to" "$dir/docextract_${next}_$arch.deb"
+  } > "$dir/output" 2>&1 && debs+=("$dir/docextract_${next}_$arch.deb")
 }
 
 # Replaces the simulator with one that logs its calls.
@@ -81,13 +98,16 @@ is_left() { [ "$(left)" = processing ] && [ -z "$(on lpstat -o)" ]; }
 
 # --- building ----------------------------------------------------------------
 
-next=$version+1
 text='changelog and configure.ac name the same version'
 changelog=$top/debian/changelog
 [ "$(dpkg-parsechangelog -l "$changelog" -S Version)" = "$version" ] ||
   give_up "$text"
 ok "$text"
-build_packages "$version"
+build_packages
+is 'they are built from every file of the tree' "$(comm -23 \
+  <(cd "$build" && git ls-files --full-name :/ | sort) \
+  <(cd "$deb_dir/docextract" && find . -type f -printf '%P\n' | sort))" \
+  $'.ci/run\n.gitignore'
 is 'cupsd will run the backend as root and filters as lp' \
   "$(in_package | sort -k 2)" \
   "-rwx------ ./usr/lib/cups/backend/docextract
@@ -96,16 +116,16 @@ is 'cupsd will run the backend as root and filters as lp' \
 -rw-r--r-- ./usr/lib/$(dpkg-architecture -qDEB_HOST_MULTIARCH)/docextract/\
 docextract-text.so"
 is 'docextract-notify is a package of its own' "$(dpkg-deb -c \
-  "$shared/build-$version/docextract-notify_${version}_$arch.deb" |
+  "$deb_dir/docextract-notify_${version}_$arch.deb" |
   grep -oE '(autostart|bin|man1)/.+')" 'autostart/docextract-notify.desktop
 bin/docextract-notify
 man1/docextract-notify.1.gz'
 fhir=docextract-fhir_${version}_all.deb
 is 'docextract-fhir is one for every architecture' \
-  "$(dpkg-deb -c "$shared/build-$version/$fhir" | grep -oE '(bin|man1)/.+')" \
+  "$(dpkg-deb -c "$deb_dir/$fhir" | grep -oE '(bin|man1)/.+')" \
   'bin/docextract-fhir
 man1/docextract-fhir.1.gz'
-build_packages "$next" quick
+make_next || give_up "a package of the next version is made: $(cat "$dir/output")"
 
 make_machine "/root/$fhir" acl
 boot
@@ -230,7 +250,7 @@ on lpadmin -p chart -o DocumentGrouping=Together
 before=$(main_pid)
 config_before=$(md5sum < "$machine/etc/cups/docextract.conf")
 installed "$next"
-is 'the new version is there' "$(on docextract --version)" "docextract $next"
+is 'the new version is there' "$(version_there)" "$next"
 check 'an upgrade starts docextractd again' [ "$(main_pid)" != "$before" ]
 check 'and it runs' until_true is_active
 is 'an edited configuration stays' "$config_before" \
@@ -250,8 +270,7 @@ is 'it was sent once' "$(calls create) $(calls put)" '1 1'
 hold_back
 print_accepted
 installed "$version"
-is 'after a downgrade the earlier version is there' \
-  "$(on docextract --version)" "docextract $version"
+is 'after a downgrade the earlier version is there' "$(version_there)" "$version"
 check 'and runs' until_true is_active
 is 'the job that was under way continues there' "$(left)" processing
 

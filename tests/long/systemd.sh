@@ -95,7 +95,7 @@ print_charts()
   until_true calls_are put 4 || not_ok "$t: charts are under way"
 }
 
-all_are_over() { [ -z "$(lpstat -o)" ] && extracted "$N"; }
+all_are_over() { no_job_waits && extracted "$N"; }
 with_a_file() # sources
 {
   jq -s '[.[] | select(.call == "put") | .source_id] | unique | length' \
@@ -217,7 +217,7 @@ require_mount() # DIRECTORY: what `systemctl edit` writes
 
 # --- building ----------------------------------------------------------------
 
-build_packages "$version"
+build_packages
 make_machine python3
 start_network
 start_machine

@@ -5,6 +5,7 @@ EXTRA_DIST += tests/nightly/analyzer.h tests/nightly/bench.sh \
 	tests/nightly/cases.sh \
 	tests/nightly/consumers.sh \
 	tests/nightly/corpus.sh tests/nightly/desktop.sh \
+	tests/nightly/distcheck.sh \
 	tests/nightly/faults.sh tests/nightly/fhir.sh \
 	tests/nightly/foreign.py tests/nightly/gtk-print \
 	tests/nightly/guide.sh tests/nightly/large.sh tests/nightly/model.sh \

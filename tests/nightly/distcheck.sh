@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
 #
 # distcheck.sh - the tarball of `make dist` can be built, checked, installed,
-# and uninstalled; with a line for each unit test. test.sh runs it in --long, where
-# it also runs them with sanitizers.
+# and uninstalled; with a line for each unit test.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 . tests/helper/count.sh
