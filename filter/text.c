@@ -64,6 +64,7 @@ struct glyph {
 struct item {
   uint32_t ch;
   int row, column, columns;
+  bool underlined;
 };
 
 struct text {
@@ -279,6 +280,12 @@ static void text_show(struct text *t, const struct item *items, int count,
   }
 }
 
+static void text_underline(struct text *t, double x, double y, double width)
+{
+  cairo_rectangle(t->cr, x, y + 0.12 * t->em_y, width, 0.06 * t->em_y);
+  cairo_fill(t->cr);
+}
+
 /*
  * Sets the levels, of which the odd ones run from right to left, and the forms.
  * Numbers and their punctuation ("%", ",") run from left to right, because
@@ -363,6 +370,8 @@ static void text_draw_line(struct text *t, const struct item *items, int count,
         at = items[begin].column + to - at - columns;
       if (rtl)
         at = end - at - columns;
+      if (items[i].underlined)
+        text_underline(t, left + at * t->pitch, y, columns * t->pitch);
       text_show(t, items + i, n, t->forms + i, t->name, len,
                 left + at * t->pitch, y);
     }
@@ -427,8 +436,9 @@ static bool text_is_under(const struct text *t, int at)
 
 /* Prints a character over the one at the current column, of which items[at] is
  * the first item, or items[at - 1] one that is wider. Both can be read if they
- * are the same, or one is an underscore; or a blank that was there before. A
- * blank that is underlined remains one: it may separate two words. */
+ * are the same, or one is an underscore; or a blank that was there before. What
+ * is underlined keeps its line: on a typewriter, an underlined < is "at most".
+ * A blank remains one: it may separate two words. */
 static void text_overstrike(struct text *t, int at, uint32_t ch, int width)
 {
   struct item *item;
@@ -443,6 +453,7 @@ static void text_overstrike(struct text *t, int at, uint32_t ch, int width)
                    "line %zu has characters printed over others", t->lines);
     return;
   }
+  item->underlined |= (ch == '_') != (item->ch == '_');
   if (text_is_under(t, at) && (ch != '_' || item->ch == '_')) {
     item->ch = ch;
     item->columns = width;
@@ -482,7 +493,7 @@ static void text_add(struct text *t, uint32_t ch)
     text_overstrike(t, at, ch, width);
     return;
   } else {
-    item = (struct item){ch, t->row, t->column, width > 0 ? width : 1};
+    item = (struct item){ch, t->row, t->column, width > 0 ? width : 1, false};
     t->column += item.columns;
   }
   memmove(t->items + at + 1, t->items + at,

@@ -224,6 +224,30 @@ static void characters_are_extracted_in_order(void **state)
   }
 }
 
+/* How many pixels of the page are dark. */
+static size_t ink_of(const char *text)
+{
+  size_t i, n = 0;
+
+  assert_int_equal(print_text(text), DX_REASON_NONE);
+  (void)run_poppler("pdftoppm -r 72 -gray");
+  for (i = 20; i < (size_t)612 * 792; i++) /* behind the header */
+    n += (unsigned char)output[i] < 128;
+  return n;
+}
+
+static void what_is_underlined_keeps_its_line(void **state)
+{
+  size_t plain = ink_of("WBC <5.40"), less_or_equal = ink_of("WBC <\b_5.40");
+
+  (void)state;
+  assert_true(less_or_equal > plain);
+  assert_int_equal(ink_of("WBC _\b<5.40"), less_or_equal);
+  assert_true(ink_of("_\bW_\bB_\bC_\b _\b<5.40") > less_or_equal);
+  assert_int_equal(ink_of("<\b<"), ink_of("<"));
+  assert_int_equal(ink_of("_\b_"), ink_of("_"));
+}
+
 /* Also with a line of the message. */
 static const struct {
   const char *text, *why;
@@ -633,6 +657,7 @@ int main(void)
 {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(characters_are_extracted_in_order),
+      cmocka_unit_test(what_is_underlined_keeps_its_line),
       cmocka_unit_test(overstrike_that_cannot_be_read_is_refused),
       cmocka_unit_test(reason_of_a_refusal_has_its_line),
       cmocka_unit_test(text_is_read_in_the_selected_encoding),
