@@ -25,6 +25,7 @@
 #include "lib/base/user.h"
 #include "lib/base/utf8.h"
 
+#define BYTE_ORDER_MARK "\xEF\xBB\xBF" /* as editors of Windows write it */
 #define FILE_MAX_BYTES 1048576
 #define SERVICES_MAX 100
 #define HOST_MAX 255
@@ -768,8 +769,6 @@ static enum dx_code config_open(const char *path, struct dx_buf *bytes,
   if (code == DX_OK && memchr(dx_buf_text(bytes), '\0', bytes->len) != NULL)
     code = dx_fail(err, DX_E_CONFIG, 0,
                    "there is a NUL byte in '%s'; save it as UTF-8", path);
-  if (code == DX_OK && lseek(*ret_fd, 0, SEEK_SET) < 0)
-    code = dx_fail_sys(err, errno, "read", path);
   return code;
 }
 
@@ -780,10 +779,15 @@ static enum dx_code read_file(struct parser *p, struct dx_err *err)
   struct dx_buf *text = &p->config->text;
   cups_file_t *file = NULL;
   char *at, *name, *value;
+  size_t begin = 0;
   int fd = -1;
   enum dx_code code = config_open(p->path, text, &fd, err);
 
   dx_buf_puts(text, ""); /* an empty file */
+  if (strncmp(dx_buf_text(text), BYTE_ORDER_MARK, strlen(BYTE_ORDER_MARK)) == 0)
+    begin = strlen(BYTE_ORDER_MARK);
+  if (code == DX_OK && lseek(fd, (off_t)begin, SEEK_SET) < 0)
+    code = dx_fail_sys(err, errno, "read", p->path);
   if (code == DX_OK &&
       (!dx_buf_ok(text) || (file = cupsFileOpenFd(fd, "r")) == NULL))
     code = dx_fail_nomem(err);
@@ -802,7 +806,7 @@ static enum dx_code read_file(struct parser *p, struct dx_err *err)
     config_read_line(p, name, value);
   }
   /* After an error, the lines end without one. */
-  if (cupsFileTell(file) != (off_t)text->len)
+  if (cupsFileTell(file) != (off_t)(text->len - begin))
     code = dx_fail(err, DX_E_IO, 0, "cannot read '%s' completely", p->path);
   (void)cupsFileClose(file);
   if (code != DX_OK)

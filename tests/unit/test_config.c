@@ -273,7 +273,7 @@ static const struct {
     {OPEN "TokenKeyID2 5\n", 2,
      "unknown directive 'TokenKeyID2'; did you mean 'TokenKeyID'?"},
     /* written by editors or on other systems */
-    {"\xEF\xBB\xBF" GOOD, 1, "byte order mark; remove it"},
+    {GOOD "\xEF\xBB\xBF", 5, "byte order mark; remove it"},
     {"\xFF\xFE<", 1, "this is not UTF-8; save the file as UTF-8"},
     {OPEN "TokenKeyID \xE4\n", 2, "this is not UTF-8; save the file"},
     {OPEN "TokenClaim iss caf\xE9\n", 2, "this is not UTF-8"},
@@ -907,6 +907,20 @@ static void path_follows_cups_serverroot(void **state)
 
 /* ---- valid ones ---- */
 
+static void file_that_windows_wrote_is_read(void **state)
+{
+  struct dx_config *config =
+      loaded("\xEF\xBB\xBF" OPEN "BaseURL https://host.example\r\n"
+             "TokenKeyFile /nowhere/key\r\n" CLOSE);
+  const struct dx_service *s = dx_config_service(config, "default");
+
+  (void)state;
+  assert_non_null(s);
+  assert_int_equal(s->line, 1);
+  assert_string_equal(s->base_url, "https://host.example");
+  dx_config_free(&config);
+}
+
 static void smallest_configuration_gets_the_defaults(void **state)
 {
   struct dx_config *config = loaded(GOOD);
@@ -1393,6 +1407,7 @@ int main(void)
       cmocka_unit_test(key_that_others_can_read_is_a_warning),
       cmocka_unit_test(path_that_is_not_a_file_is_rejected),
       cmocka_unit_test(path_follows_cups_serverroot),
+      cmocka_unit_test(file_that_windows_wrote_is_read),
       cmocka_unit_test(smallest_configuration_gets_the_defaults),
       cmocka_unit_test(storage_has_its_own_cas_or_those_of_the_service),
       cmocka_unit_test(every_directive_reaches_its_field),
