@@ -150,7 +150,7 @@ static void hello_end(struct hello *h, enum dx_code code,
     hello_tell(h, "line " DX_HELLO_NO_RESULTS ", so nothing will be sent: %s",
                results_err.text);
   }
-  if (code == DX_OK)
+  if (code == DX_OK && has_results) /* else the jobs wait for that */
     hello_warn_of_jobs(h);
   if (code == DX_OK) {
     code = hello_check_sending(h, has_results, &sending_err);

@@ -502,6 +502,21 @@ static void hello_fails_while_the_section_is_rejected(void **state)
   check_hello("\ndone ");
 }
 
+static void hello_says_once_that_results_cannot_be_written(void **state)
+{
+  const char *dir = fixture.service.results_dir;
+  struct dx_job *job;
+
+  (void)state;
+  fixture.service.results_dir = "/nonexistent/results";
+  job = fixture_job(1, false);
+  fixture_drive(fixture.now_ms + 5 * S);
+  assert_non_null(dx_job_problem(job)->text);
+  check_hello("\nerror E_IO results cannot be written; see the warning\n");
+  assert_null(strstr(told, "although this test succeeds"));
+  fixture.service.results_dir = dir;
+}
+
 /* A bad document does not keep the others waiting for ever. */
 static bool rejects_all_and_then_the_bad(const struct fixture_call *call,
                                          struct fixture_response *ret)
@@ -1128,6 +1143,7 @@ int main(void)
       SEVERAL(rejections_of_all_end_nothing),
       SEVERAL(rejected_section_is_tried_by_one_at_a_time),
       SEVERAL(hello_fails_while_the_section_is_rejected),
+      SEVERAL(hello_says_once_that_results_cannot_be_written),
       SEVERAL(bad_document_does_not_keep_its_section_paused),
       SEVERAL(arriving_documents_cause_few_attempts),
       SEVERAL(hurried_job_is_tried_immediately),
