@@ -5,9 +5,11 @@
 # with "N passed, N failed". Apart from packages nothing outside a temporary
 # directory is changed.
 #
-#   ./test.sh            a part of every area, in about five minutes
-#   ./test.sh --long     everything but tests/nightly; with CI=true nothing may be
-#                        left out
+#   ./test.sh            what depends on the distribution, and a part of every
+#                        area, in about five minutes
+#   ./test.sh --rest     all other scripts but those of tests/nightly, and the unit
+#                        tests with sanitizers; with CI=true nothing may be left out
+#   ./test.sh --long     both
 #   ./test.sh --nightly  only tests/nightly: hours, what measures time, the
 #                        programs that people print from, and what depends on
 #                        registries and servers that are not ours to repair
@@ -20,14 +22,16 @@ cd "$(dirname "$0")" || exit 1
 . tests/helper/packages.sh
 . tests/helper/tasks.sh
 
-long=''
+quick=''
+rest=''
 nightly=''
 case ${1-} in
-'') ;;
---long) long=1 ;;
+'') quick=1 ;;
+--rest) rest=1 ;;
+--long) quick=1 rest=1 ;;
 --nightly) nightly=1 ;;
 *)
-  echo 'usage: ./test.sh [--long | --nightly]' >&2
+  echo 'usage: ./test.sh [--rest | --long | --nightly]' >&2
   exit 2
   ;;
 esac
@@ -114,9 +118,8 @@ scripts()
     while read -r _ build f; do script "$build" "$f"; done
 }
 
-# These run with --long only: what they show depends on our code more than on the
-# distribution, or takes long.
-slow='checks/lint cli/(attend|cli|jobs|owned|status|wait)_test
+# What these show depends on our code more than on the distribution.
+rest_of_scripts='checks/lint cli/(attend|cli|jobs|owned|show|status|wait)_test
 crash/(faults|large|order|power|walk) sim/sim_test
 filter/(active|corpus|foreign|same)_test
 hostile/(bundle|client|documents|jobs|machine|secrets|service|thirty)
@@ -125,40 +128,37 @@ it/(metrics|mixed|on_result|orphans|outage|owner|pages|patience|private|repair)
 it/(report|reruns|restored|rows|shared|sigterm|silence|stages|stopped|tokens)
 it/(unknown|waiting|wanted|withdrawn)'
 
-# These run again with sanitizers in --nightly; unit tests do so in --long.
+# These run again with sanitizers.
 sanitized='it/interrupted it/sigterm it/many it/silence it/discovery it/accepted
 it/types it/tls hostile/secrets'
 
-but() # NAME...: the scripts of stdin, without these
+matching() # OPTION OF grep, NAME...: scripts of stdin
 {
-  grep -vE "^tests/($(tr -s ' \n' '|' <<< "$*" | sed 's/|$//'))\.sh$"
+  grep "$1" "^tests/($(tr -s ' \n' '|' <<< "${*:2}" | sed 's/|$//'))\.sh$"
 }
 
-in_each_run() # scripts that run with and without --long
+in_each_directory()
 {
-  printf 'tests/build/%s.sh\n' hardening install
   tests_in tests/*/*.sh |
     grep -vE "^tests/(bench|build|faults|fuzz|helper|long|nightly)/"
 }
 
 quick_tasks()
 {
-  {
-    echo tests/build/unit.sh
-    in_each_run | but "$slow"
-  } | sed 's/^/build /' | scripts
+  printf 'build tests/build/%s.sh\n' unit hardening install
+  in_each_directory | matching -vE "$rest_of_scripts" | sed 's/^/build /'
 }
 
-long_tasks()
+rest_tasks()
 {
-  {
-    {
-      echo tests/build/unit.sh
-      in_each_run
-      tests_in tests/long/*.sh
-    } | sed 's/^/build /'
-    echo sanitized tests/build/unit.sh
-  } | scripts
+  { in_each_directory | matching -E "$rest_of_scripts"; tests_in tests/long/*.sh; } |
+    sed 's/^/build /'
+  echo sanitized tests/build/unit.sh
+}
+
+chosen_tasks()
+{
+  { [ -z "$quick" ] || quick_tasks; [ -z "$rest" ] || rest_tasks; } | scripts
 }
 
 # Nothing may run beside these: one measures time, and one makes all others late.
@@ -172,7 +172,7 @@ alone_tasks()
 nightly_tasks()
 {
   {
-    tests_in tests/nightly/*.sh | but "$alone" | sed 's/^/build /'
+    tests_in tests/nightly/*.sh | matching -vE "$alone" | sed 's/^/build /'
     # shellcheck disable=SC2086
     printf 'sanitized tests/%s.sh\n' $sanitized
   } | scripts
@@ -200,11 +200,13 @@ installed_or_end $build_packages git
 echo "== building ($SECONDS s)"
 copy_tree "$work/src"
 cd "$work/src" || exit 1
-task build $limit_s bash tests/build/build.sh "$work/build" &
+how=()
+[ -n "$quick$nightly" ] || how=(--without-units)
+task build $limit_s bash tests/build/build.sh "${how[@]}" "$work/build" &
 one=$!
 # Installing and configure use one processor each.
 # shellcheck disable=SC2086
-installed_or_end $run_packages $test_packages ${long:+$long_packages} \
+installed_or_end $run_packages $test_packages ${rest:+$long_packages} \
   ${nightly:+$nightly_packages}
 wait "$one" || end # without it the rest makes no sense
 
@@ -228,11 +230,9 @@ if [ -n "$nightly" ]; then
   wait
   run_tasks 1 alone_tasks
   run_tasks "$cores" nightly_tasks
-elif [ -n "$long" ]; then
-  build_sanitized --sanitized-units
-  run_tasks $parallel long_tasks
 else
-  run_tasks $parallel quick_tasks
+  [ -z "$rest" ] || build_sanitized --sanitized-units
+  run_tasks $parallel chosen_tasks
 fi
 run_again
 task leftovers $limit_s env DX_BUILD="$work/build" bash tests/build/leftovers.sh

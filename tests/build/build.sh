@@ -5,6 +5,8 @@
 #   build.sh DIRECTORY [OPTION OF configure...]
 #       everything, the tests too, with warnings as errors; in a copy of the
 #       tree, where git can list new files
+#   build.sh --without-units DIRECTORY
+#       the same without what only `make check` runs
 #   build.sh --sanitized DIRECTORY
 #       outside of the tree, with sanitizers
 #   build.sh --sanitized-units DIRECTORY
@@ -15,40 +17,50 @@ cd "$(dirname "$0")/../.." || exit 1
 top=$PWD
 
 # For reports of sanitizers and valgrind -g1 is enough.
-inside() # DIRECTORY [OPTION...]
+configured_inside() # DIRECTORY [OPTION...]
 {
   flock . bash -c '[ -x configure ] || autoreconf -fi' &&
     cp -a . "$1" && cd "$1" && git init -q && git add -A &&
-    ./configure --enable-werror CFLAGS='-g1 -O2' CXXFLAGS='-g1 -O2' \
-      "${@:2}" &&
-    make -j"$(nproc)" all && make -j"$(nproc)" check TESTS=
+    ./configure --enable-werror CFLAGS='-g1 -O2' CXXFLAGS='-g1 -O2' "${@:2}"
 }
 
-# With -O1 it compiles in half the time, and warns of what cannot happen. `all` is
-# made by another make: at the same time, both would write the libraries.
-sanitized() # DIRECTORY
+# `all` is made by another make: at the same time, both would write the libraries.
+make_all() # [VARIABLE=VALUE OF make check]
 {
-  configured "$1" &&
-    make -j"$(nproc)" all &&
-    make -j"$(nproc)" check TESTS=
+  make -j"$(nproc)" all && make -j"$(nproc)" check TESTS= "$@"
 }
-sanitized_units() # DIRECTORY
+
+inside() { configured_inside "$@" && make_all; } # DIRECTORY [OPTION...]
+
+check_programs() # prints their names
 {
-  local programs
-  configured "$1" && mapfile -t programs < <(
-    grep -o 'tests/unit/test_[a-z0-9_]*[$](EXEEXT)' Makefile |
-      sed 's/[$].*//' | sort -u) &&
-    make -j"$(nproc)" "${programs[@]}"
+  make -s -f - show <<< $'include Makefile\nshow:\n\t@echo $(check_PROGRAMS)' |
+    tr -s ' ' '\n'
 }
+without_units() # DIRECTORY
+{
+  configured_inside "$1" && make_all check_PROGRAMS="$(check_programs |
+    grep -Ev '^tests/(unit|model|fuzz)/' | xargs)"
+}
+
+# With -O1 it compiles in half the time, and warns of what cannot happen.
 configured() # DIRECTORY
 {
   mkdir "$1" && cd "$1" &&
     "$top/configure" --enable-sanitizers CFLAGS='-g1 -O1' CXXFLAGS='-g1 -O1'
 }
+sanitized() { configured "$1" && make_all; } # DIRECTORY
+sanitized_units() # DIRECTORY
+{
+  local programs
+  configured "$1" && programs=$(check_programs | grep '^tests/unit/') &&
+    xargs make -j"$(nproc)" <<< "$programs"
+}
 
 case $1 in
 --sanitized) how=sanitized ;;
 --sanitized-units) how=sanitized_units ;;
+--without-units) how=without_units ;;
 *) how=inside ;;
 esac
 [ $how = inside ] || shift

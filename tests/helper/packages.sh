@@ -12,7 +12,7 @@ poppler-utils fonts-dejavu-core jq curl openssl mandoc"
 test_packages="xz-utils locales clang-format codespell git python3 python3-jsonschema
 mypy pyflakes3 shellcheck
 dbus-daemon"
-# What only ./test.sh --long runs: tests/long/metrics.sh (promtool), hl7.sh, and
+# What only ./test.sh --rest runs: tests/long/metrics.sh (promtool), hl7.sh, and
 # network.sh.
 long_packages="prometheus python3-hl7 avahi-daemon
 cups-browsed iproute2"

@@ -88,7 +88,8 @@ contains_line() # FILE LINE
 
 # Waits until a command succeeds, at most WAIT_S seconds (60) of an idle
 # machine. It is run again after 20 ms, then less and less often, at least five
-# times a second; of commands that take long, two thirds of the time are pauses.
+# times a second; if it takes long, then only a quarter of the time, or once a
+# second: on a busy machine, what is awaited needs the processor.
 # Only the pauses count: while the whole machine hangs, nothing that is awaited
 # happens, either. What the machine was held up since the last one does not
 # count, but a sixteenth of each pause does in any case; else each counts by the
@@ -106,8 +107,9 @@ until_true()
       echo "# stopped after $((SECONDS - start)) s: until_true $*" >&2
       return 1
     fi
-    ms=$((ms > 2 * took ? ms : 2 * took))
     ms=$((ms < 200 ? ms : 200))
+    ms=$((ms > 3 * took ? ms : 3 * took))
+    ms=$((ms < 999 ? ms : 999))
     printf -v seconds 0.%03d $ms
     pause "$seconds"
     if [ -n "$held_ms" ]; then
