@@ -61,7 +61,7 @@ judge() # NAME LOG STATUS
   fi
 }
 
-# Whether the processors have enough to do: in half a second, more than three
+# Whether the processors have enough to do: in half a second, more than two
 # processes ran or could have run on each.
 busy()
 {
@@ -71,19 +71,20 @@ busy()
     sum=$((sum + ${running%/*} - 1))
     sleep 0.1
   done
-  [ $sum -gt $((5 * 3 * cores)) ]
+  [ $sum -gt $((5 * 2 * cores)) ]
 }
 
 # Reads tasks, one per line, and runs at most N of them at once: most of them wait
 # most of their time. On a slow machine they do not, and the more run, the more
-# miss their limits: there, two for each processor. run_again may run these again;
-# not those that are run by themselves, such as the build.
+# time is lost between them, and the more miss their limits: there, one for each
+# processor. run_again may run these again; not those that are run by themselves,
+# such as the build.
 at_once() # N
 {
   local words
   while read -ra words; do
     while [ "$(jobs -rp | wc -l)" -ge "$1" ]; do wait -n; done
-    while [ "$(jobs -rp | wc -l)" -ge $((2 * cores)) ] && busy; do sleep 1; done
+    while [ "$(jobs -rp | wc -l)" -ge "$cores" ] && busy; do sleep 1; done
     echo "${words[*]}" > "$(log_of "${words[0]}").task"
     task "${words[@]}" &
   done
