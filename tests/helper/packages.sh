@@ -9,13 +9,11 @@ libcairo2-dev libfreetype-dev libfontconfig-dev libfribidi-dev libpoppler-glib-d
 zlib1g-dev libcmocka-dev libsystemd-dev libnotify-dev cups-ppdc"
 run_packages="cups cups-filters cups-client cups-ipp-utils ghostscript qpdf
 poppler-utils fonts-dejavu-core jq curl openssl mandoc"
-test_packages="xz-utils locales clang-format codespell git python3 python3-jsonschema
-mypy pyflakes3 shellcheck
-dbus-daemon"
-# What only ./test.sh --rest runs: tests/long/metrics.sh (promtool), hl7.sh, and
-# network.sh.
-long_packages="prometheus python3-hl7 avahi-daemon
-cups-browsed iproute2"
+test_packages="xz-utils locales git python3 python3-jsonschema dbus-daemon"
+# What only ./test.sh --rest runs: tests/checks/, and tests/long/metrics.sh
+# (promtool), hl7.sh, and network.sh.
+rest_packages="clang-format codespell mypy pyflakes3 shellcheck prometheus
+python3-hl7 avahi-daemon cups-browsed iproute2"
 # What only ./test.sh --nightly runs: clang-tidy, servers, the programs that people print
 # from, and a desktop. Packages of others have node and npm in one.
 nightly_packages="clang-tidy swift swift-proxy swift-account swift-container
