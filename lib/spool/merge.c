@@ -74,7 +74,14 @@ static bool has_same_places(const struct dx_submission *a,
   return true;
 }
 
-/* A document that is missing now is not a difference: it came before. */
+/* It did not arrive this time, or this computer could not process it: what came
+ * before counts. */
+static bool is_missing(const struct dx_entry *entry)
+{
+  return entry->kind == DX_KIND_MISSING ||
+         (entry->kind == DX_KIND_REFUSED && entry->reason == DX_REASON_TROUBLE);
+}
+
 static bool has_same_content(const struct dx_job *old,
                              const struct dx_job *fresh,
                              const struct dx_submission *sub)
@@ -85,8 +92,7 @@ static bool has_same_content(const struct dx_job *old,
     size_t place = sub->files[i].document;
     const struct dx_entry *now = &fresh->documents[place].entry;
 
-    if (now->kind != DX_KIND_MISSING &&
-        !is_same(&old->documents[place].entry, now))
+    if (!is_missing(now) && !is_same(&old->documents[place].entry, now))
       return false;
   }
   return true;
@@ -270,8 +276,7 @@ static enum dx_code merge_journal(struct dx_spool *spool, struct dx_job *old,
   /* Documents that are missing this time, but are here and were never sent, can
    * still be used. */
   for (i = 0; i < old->document_count && i < fresh->document_count; i++)
-    if (fresh->documents[i].entry.kind == DX_KIND_MISSING &&
-        old->documents[i].is_here) {
+    if (is_missing(&fresh->documents[i].entry) && old->documents[i].is_here) {
       fresh->documents[i] = old->documents[i];
       filled = true;
     }

@@ -47,7 +47,8 @@ installed() # VERSION
 
 version_there() { on dpkg-query -W -f '${Version}' docextract; }
 
-# A next version, which is the same but for its driver.
+# A next version, which is the same but for its driver; and the date, by which
+# CUPS knows that there is another one.
 next=$version+1
 make_next()
 {
@@ -58,6 +59,7 @@ make_next()
       zcat -f "$to/usr/share/cups/model"/docextract.ppd* > "$dir/next.ppd" &&
       sed 's/^\(\*FileVersion: \).*/\1"9.9"/' "$dir/next.ppd" \
         > "$to/usr/share/cups/model/docextract.ppd" &&
+      touch "$to/usr/share/cups/ppd-updaters"/* &&
       dpkg-deb -b "$to" "$dir/docextract_${next}_$arch.deb"
   } > "$dir/output" 2>&1 && debs+=("$dir/docextract_${next}_$arch.deb")
 }

@@ -366,11 +366,12 @@ check "$t: the status socket shows their chart" until_true ann_has extracted
 is "$t: and no other" "$(as_ann docextract jobs | grep -c ' chart-')" 1
 
 t='print jobs that are lost'
-forget_jobs()
+forget_jobs() # systemd starts cupsd again as soon as it is killed
 {
-  on systemctl kill -s KILL cups
-  on sh -c 'rm -f /var/spool/cups/[cd]*' &&
+  on systemctl kill -s STOP cups &&
+    on sh -c 'rm -f /var/spool/cups/[cd]*' &&
     on sed -i '/^<Job /,/^<\/Job>/d' /var/cache/cups/job.cache &&
+    on systemctl kill -s KILL cups &&
     on systemctl start cups && await_cupsd
 }
 state_of() { on docextract jobs --all | awk -v j="chart-$1" '$3 == j { print $2 }'; }

@@ -228,7 +228,7 @@ static int stop(void **state)
 
 /* A run with one document for each letter, whose bytes are the letter: upper
  * case a PDF as it was printed, lower case a converted one, of two pages if it
- * is z; '-' is missing. */
+ * is z; '-' is missing, and '!' could not be processed. */
 static void commit(const char *letters, const char *cupsd)
 {
   struct dx_job *job = NULL;
@@ -241,8 +241,12 @@ static void commit(const char *letters, const char *cupsd)
     struct dx_entry *e = &job->documents[i].entry;
     char file[DX_FILE_NAME_BYTES];
 
-    e->kind = letters[i] == '-' ? DX_KIND_MISSING : DX_KIND_DOCUMENT;
-    if (letters[i] == '-')
+    e->kind = letters[i] == '-'   ? DX_KIND_MISSING
+              : letters[i] == '!' ? DX_KIND_REFUSED
+                                  : DX_KIND_DOCUMENT;
+    if (letters[i] == '!')
+      e->reason = DX_REASON_TROUBLE;
+    if (e->kind != DX_KIND_DOCUMENT)
       continue;
     (void)strcpy(e->type, "application/pdf");
     (void)strcpy(e->origin,
@@ -309,7 +313,7 @@ static enum dx_code take_receipt(void)
 }
 
 /* Brings a submission to the state of a letter: c canceled, n failed before an
- * upload, f after it, e expired after it, x extracted. */
+ * upload, f after it, e expired after it, u uploaded, x extracted. */
 static void bring(struct dx_submission *sub, char letter)
 {
   static char id[] = "case_1";
@@ -331,6 +335,8 @@ static void bring(struct dx_submission *sub, char letter)
   sub->files[0].url = strdup("https://s/o?sig=1");
   sub->files[0].put = DX_PUT_DONE;
   assert_int_equal(dx_submission_apply(sub, DX_EV_PUT_ALL, &err), DX_OK);
+  if (letter == 'u')
+    return;
   if (letter == 'f') {
     dx_submission_end(sub, DX_EV_FAIL, DX_E_REFUSED, "for a reason");
     return;
@@ -545,6 +551,22 @@ static void test_missing(void **state)
   job = load();
   assert_place(job, 0, DX_ST_EXTRACTED, 0);
   assert_place(job, 1, DX_ST_STORED, 'b');
+  assert_place(job, 2, DX_ST_STORED, 'C');
+  dx_job_free(&job);
+}
+
+/* So is what this computer could not process this time. */
+static void trouble_of_a_new_run_is_none_of_the_job(void **state)
+{
+  struct dx_job *job;
+
+  (void)state;
+  first_run("ABC", "xun");
+  commit("!!!", "second");
+  assert_int_equal(take_receipt(), DX_OK);
+  job = load();
+  assert_place(job, 0, DX_ST_EXTRACTED, 0);
+  assert_place(job, 1, DX_ST_UPLOADED, 'B');
   assert_place(job, 2, DX_ST_STORED, 'C');
   dx_job_free(&job);
 }
@@ -924,6 +946,8 @@ int main(void)
       cmocka_unit_test_setup_teardown(test_killed_at_every_step, start, stop),
       cmocka_unit_test_setup_teardown(test_other_content, start, stop),
       cmocka_unit_test_setup_teardown(test_missing, start, stop),
+      cmocka_unit_test_setup_teardown(trouble_of_a_new_run_is_none_of_the_job,
+                                      start, stop),
       cmocka_unit_test_setup_teardown(
           missing_document_that_was_deleted_is_refused, start, stop),
       cmocka_unit_test_setup_teardown(
