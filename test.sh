@@ -69,7 +69,7 @@ copy_tree() # TO
   fi
 }
 
-limit_s=1800 # of a script: what hangs is named before .ci/run's 90 minutes end
+limit_s=2700 # of a script: what hangs is named before .ci/run's 90 minutes end
 [ -z "$nightly" ] || limit_s=7200
 
 # The line of a task. With a build that is not there yet it waits.
