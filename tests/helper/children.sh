@@ -13,7 +13,7 @@ read_begin() # PID
 
 # Sessions that are ours, by the process that began them, with the time when it
 # was started. While a session has a process, no other one gets that id; after
-# it, the next may be anybody's.
+# it, another program may get it.
 declare -A sessions=()
 add_session() # PID
 {

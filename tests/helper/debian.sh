@@ -14,17 +14,6 @@ debian_sources() # [CODENAME]
     sort -u
 }
 
-# What cannot be tested with, as doc/cups.md says: cupsd hangs or crashes if an
-# option has a blank. The next version is used.
-hold_back()
-{
-  cat << 'END'
-Package: src:cups
-Pin: version 2.4.2-3+deb12u10
-Pin-Priority: -1
-END
-}
-
 # A minimal Debian, with more packages if they are given.
 make_debian() # CODENAME DIRECTORY [PACKAGE...]
 {
@@ -44,7 +33,9 @@ make_debian() # CODENAME DIRECTORY [PACKAGE...]
   # The new system reaches the mirror as this machine does.
   apt-config dump | grep -E '^Acquire::(Check-|http|https|Retries)' \
     > "$dir/etc/apt/apt.conf.d/50mirror"
-  hold_back > "$dir/etc/apt/preferences.d/cups"
+  # This cupsd crashes if an option has a blank (doc/cups.md).
+  printf '%s\n' 'Package: src:cups' 'Pin: version 2.4.2-3+deb12u10' \
+    'Pin-Priority: -1' > "$dir/etc/apt/preferences.d/cups"
   cp /etc/resolv.conf /etc/hosts "$dir/etc/"
   # It does not have to survive a power failure.
   echo force-unsafe-io > "$dir/etc/dpkg/dpkg.cfg.d/unsafe-io"

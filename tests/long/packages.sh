@@ -96,7 +96,11 @@ left() # the states of the jobs that go on without a backend
   find "$spool/jobs" -name job.json -exec \
     jq -r 'select(.print.backend == "left") | .submissions[].state' {} +
 }
-is_left() { [ "$(left)" = processing ] && [ -z "$(on lpstat -o)" ]; }
+is_left()
+{
+  local waiting
+  [ "$(left)" = processing ] && waiting=$(on lpstat -o) && [ -z "$waiting" ]
+}
 
 # --- building ----------------------------------------------------------------
 
