@@ -171,7 +171,8 @@ void manager_expire(void *ctx, struct dx_job *job);
 /* ---- permit.c ---- */
 
 /* A request of the job needs a permission: gives it, or begins to ask cupsd,
- * and gives it when the engine asks again. True if the engine can go on. */
+ * and gives it when the engine asks again. True if the engine can go on, or
+ * must write the journal. */
 bool permit_ask(struct manager *manager, struct managed *managed);
 /* Queries cupsd about jobs that are due. Returns when the next one is due. */
 int64_t permit_turn(struct manager *manager);

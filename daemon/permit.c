@@ -215,7 +215,7 @@ bool permit_ask(struct manager *manager, struct managed *managed)
   permission = decide(managed, facts);
   if (managed->waits)
     ask_later(managed);
-  return apply(managed, permission, is_asked);
+  return apply(managed, permission, is_asked) || job->dirty;
 }
 
 void permit_learn(struct managed *managed, enum dx_answer answer)
@@ -225,7 +225,8 @@ void permit_learn(struct managed *managed, enum dx_answer answer)
 
   if (cancels(permission))
     (void)apply(managed, permission, true);
-  else if (!managed->waits) /* what is sent needs an answer of its own */
+  else if (!managed->waits || managed->job->dirty)
+    /* What is sent needs an answer of its own. A job at rest is not saved. */
     dx_engine_wake(managed->job);
 }
 

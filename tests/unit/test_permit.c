@@ -358,6 +358,43 @@ static void decision_is_requested_until_cupsd_knows_the_print_job(void **state)
   assert_string_equal(dx_line(job->problem.text), "");
 }
 
+/* `docextract jobs` reads the journal, which is written when a job is looked
+ * at. This one rests until something wakes it. */
+static void change_of_mind_is_written_at_once(void **state)
+{
+  static const enum dx_answer answers[] = {DX_ANSWER_CHANGED, DX_ANSWER_ACTIVE};
+  size_t i;
+
+  (void)state;
+  job->print.backend = DX_BACKEND_ENDED;
+  answer(DX_ANSWER_ACTIVE);
+  expect(DX_MAY_WAIT);
+  for (i = 0; i < 2; i++) {
+    fake.woken = 0;
+    job->dirty = false; /* it is written */
+    now_ms += DX_WATCH_MAX_MS;
+    answer(answers[i]);
+    (void)permit_turn(&manager);
+    assert_true(job->dirty);
+    assert_int_equal(fake.woken, 1);
+    job->dirty = false;
+    now_ms += DX_WATCH_MAX_MS;
+    answer(answers[i]);
+    (void)permit_turn(&manager);
+    assert_int_equal(fake.woken, 1);
+  }
+}
+
+static void decision_to_request_is_written_at_once(void **state)
+{
+  (void)state;
+  job->print.backend = DX_BACKEND_ENDED;
+  answer(DX_ANSWER_CHANGED);
+  assert_true(permit_ask(&manager, &managed));
+  job->dirty = false;
+  assert_false(permit_ask(&manager, &managed));
+}
+
 /* A client has sent the print job twice; the backend of the later one attends,
  * then breaks. */
 static void other_print_job_counts_if_one_is_canceled(void **state)
@@ -570,6 +607,8 @@ int main(void)
       WITH_JOB(job_without_a_print_job_is_sent),
       WITH_JOB(copy_is_not_sent_whatever_others_answer),
       WITH_JOB(decision_is_requested_until_cupsd_knows_the_print_job),
+      WITH_JOB(change_of_mind_is_written_at_once),
+      WITH_JOB(decision_to_request_is_written_at_once),
       WITH_JOB(other_print_job_counts_if_one_is_canceled),
       WITH_JOB(job_is_canceled_with_its_print_job),
       WITH_JOB(what_was_sent_goes_on_if_a_held_print_job_is_canceled),
