@@ -134,22 +134,28 @@ static enum dx_order engine_order(const struct service_state *svc,
   return sub->overdue ? DX_ORDER_OVERDUE : DX_ORDER_RESULT;
 }
 
-static bool engine_polls(const struct dx_submission *sub)
+/* The call gets something, most probably: a source, or the first result of one
+ * that is complete. */
+static bool engine_gains(const struct dx_submission *sub)
 {
-  return sub->state != DX_ST_STORED && sub->state != DX_ST_COMPLETE;
+  return sub->state == DX_ST_STORED ||
+         (sub->state == DX_ST_COMPLETE &&
+          sub->cases[0].state == DX_CASE_WAITING &&
+          sub->cases[0].polled.wait_ms == 0);
 }
 
 /* Of two submissions of a section that are due, in the same class. Documents
- * are registered in the order in which they were printed. Of attended jobs,
- * polls come last, which halves the time to the results of 100 print jobs. */
+ * are registered in the order in which they were printed. Calls that may find
+ * nothing come last, which almost halves the time to the results of 100 print
+ * jobs. */
 static bool engine_comes_before(const struct dx_submission *a,
                                 const struct dx_submission *b,
                                 enum dx_order order)
 {
   if (order == DX_ORDER_CREATE && a->job->received_at != b->job->received_at)
     return a->job->received_at < b->job->received_at;
-  if (order == DX_ORDER_ATTENDED && engine_polls(a) != engine_polls(b))
-    return engine_polls(b);
+  if (engine_gains(a) != engine_gains(b))
+    return engine_gains(a);
   return run_of(a)->waiting_since < run_of(b)->waiting_since;
 }
 

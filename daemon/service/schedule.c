@@ -70,13 +70,17 @@ void dx_poll_learn(struct dx_poll_history *history, int64_t pages,
   double limit =
       history->seen < DX_POLL_KNOWN_FROM ? INFINITY : DX_POLL_DIFFERENCE_MAX;
   double part = 1.0 / (double)(history->seen + 1);
-  double x = schedule_log((double)pages), offset, predicted, difference, spread;
+  double x = schedule_log((double)pages), offset, predicted, time, difference,
+         spread;
 
   history->most_pages = fmax(history->most_pages, x);
   predicted = schedule_predict(history, x);
-  difference =
-      clamp(schedule_time(not_yet_ms, done_ms, is_first, predicted) - predicted,
-            -limit, limit);
+  time = schedule_time(not_yet_ms, done_ms, is_first, predicted);
+  /* A first poll that finds it done does not show that it took longer: other
+   * calls may have delayed the poll. */
+  if (!is_first && not_yet_ms <= 0 && time > predicted)
+    return;
+  difference = clamp(time - predicted, -limit, limit);
   offset = is_first ? 0 : x - history->pages;
   history->slope =
       clamp(history->slope + part * difference * offset / (1 + offset * offset),

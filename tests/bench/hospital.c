@@ -194,6 +194,7 @@ static bool refuse(const struct fixture_call *call,
 
 struct recovery {
   struct figures used;       /* of the rate, in percent */
+  struct figures calls;      /* for each result; it cannot be less than 3 */
   struct figures first;      /* result of a chart that has waited, in s */
   struct figures new, other; /* a client waits for them, in s */
   struct figures cpu;        /* of a call, in ms */
@@ -236,6 +237,7 @@ static void recover(int waiting, struct recovery *ret)
 {
   int i, first_waiting, last_waiting = 0, attended[SAMPLES_MAX], count = 0;
   int64_t back_ms, first_ms, added_ms[SAMPLES_MAX];
+  int ended;
   double cpu;
 
   memset(ret, 0, sizeof(*ret));
@@ -250,6 +252,7 @@ static void recover(int waiting, struct recovery *ret)
   run_until(fixture.now_ms + 20 * MINUTE);
   back_ms = run_until_good();
   cpu = engine_cpu_ms;
+  ended = fixture.ended;
   while (fixture.now_ms < back_ms + size.window_ms) {
     added_ms[count] = fixture.now_ms;
     attended[count] = print_chart(count % 2 == 0 ? "default" : "other", true);
@@ -257,6 +260,7 @@ static void recover(int waiting, struct recovery *ret)
     run_until(fixture.now_ms + MINUTE / 2);
   }
   i = calls_between(back_ms, fixture.now_ms);
+  add(&ret->calls, (double)i / (fixture.ended - ended));
   add(&ret->cpu, (engine_cpu_ms - cpu) / i);
   add(&ret->used, 100.0 * i * SECOND / (double)(fixture.now_ms - back_ms) /
                       fixture.service.api_rate);
@@ -280,6 +284,7 @@ static void after_an_outage(void)
   recover(size.charts, &ours);
   printf("after an outage, %d charts wait\n", size.charts);
   print_row("the rate is used", "%", &ours.used, NULL, "-", ">= 98");
+  print_row("calls for each result", "n", &ours.calls, &theirs.calls, few, "");
   print_row("CPU of a call", "ms", &ours.cpu, &theirs.cpu, few, "");
   print_row("first result, and processing", "s", &ours.first, &theirs.first,
             few, "<= 15");

@@ -227,6 +227,7 @@ static void response(struct pending *p)
   a.date_ms = wall_ms();
   a.retry_after_ms = -1;
   a.was_sent = true;
+  a.sent_bytes = r.body_fd >= 0 ? r.body_bytes : 0;
   r.done(r.ctx, &a);
 }
 

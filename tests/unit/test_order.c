@@ -8,13 +8,13 @@
 
 #include "daemon/engine/order.h"
 
-/* How many of 800 slots each class gets, if these have calls that are due. */
+/* How many of 24 slots each class gets, if these have calls that are due. */
 static void count(const bool due[DX_ORDER_COUNT], int ret[DX_ORDER_COUNT + 1])
 {
   uint64_t slot;
 
   memset(ret, 0, (DX_ORDER_COUNT + 1) * sizeof(ret[0]));
-  for (slot = 5; slot < 805; slot++)
+  for (slot = 5; slot < 29; slot++)
     ret[dx_order_next(slot, due)]++;
 }
 
@@ -25,14 +25,15 @@ static void no_class_starves(void **state)
     int slots[DX_ORDER_COUNT + 1];
   } rows[] = {
       /* attended, result, create, overdue */
-      {{true, true, true, true}, {400, 200, 100, 100, 0}},
-      {{true, false, true, false}, {700, 0, 100, 0, 0}},
-      {{true, true, false, false}, {600, 200, 0, 0, 0}},
-      {{false, true, true, true}, {0, 600, 100, 100, 0}},
-      {{false, false, true, true}, {0, 0, 700, 100, 0}},
-      {{false, false, false, true}, {0, 0, 0, 800, 0}},
-      {{true, false, false, false}, {800, 0, 0, 0, 0}},
-      {{false, false, false, false}, {0, 0, 0, 0, 800}},
+      {{true, true, true, true}, {12, 6, 3, 3, 0}},
+      {{true, false, true, false}, {21, 0, 3, 0, 0}},
+      {{true, true, false, false}, {18, 6, 0, 0, 0}},
+      {{false, true, true, true}, {0, 14, 7, 3, 0}},
+      {{false, true, true, false}, {0, 16, 8, 0, 0}},
+      {{false, false, true, true}, {0, 0, 21, 3, 0}},
+      {{false, false, false, true}, {0, 0, 0, 24, 0}},
+      {{true, false, false, false}, {24, 0, 0, 0, 0}},
+      {{false, false, false, false}, {0, 0, 0, 0, 24}},
   };
   size_t i, k;
   int slots[DX_ORDER_COUNT + 1];

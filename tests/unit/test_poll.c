@@ -271,6 +271,22 @@ static void time_found_at_the_first_poll_is_halved(void **state)
   assert_true(median_of(&h, 1) < 5000);
 }
 
+/* After an outage, polls wait for other calls: what they find done has not
+ * taken that long. */
+static void late_first_poll_shows_nothing(void **state)
+{
+  struct dx_poll_history h = {.seen = 0}, before;
+  int i;
+
+  (void)state;
+  for (i = 0; i < 50; i++)
+    see(&h, 1, 30000);
+  before = h;
+  for (i = 0; i < 50; i++)
+    dx_poll_learn(&h, 1, 0, 600000);
+  assert_memory_equal(&h, &before, sizeof(h));
+}
+
 /* A clock that was set, or a phase without length, must not spoil it. */
 static void absurd_times_do_no_harm(void **state)
 {
@@ -652,6 +668,7 @@ int main(void)
       POLL_TEST(narrow_interval_counts_as_its_middle),
       POLL_TEST(wide_interval_limits_the_prediction),
       POLL_TEST(time_found_at_the_first_poll_is_halved),
+      POLL_TEST(late_first_poll_shows_nothing),
       POLL_TEST(absurd_times_do_no_harm),
       POLL_TEST(without_history_the_schedule_is_as_documented),
       POLL_TEST(without_history_polling_starts_at_two_seconds),

@@ -1077,6 +1077,32 @@ static void attended_documents_let_others_through(void **state)
     assert_true(is_extracted(fixture.jobs[i]));
 }
 
+static size_t many_cases(const char *name)
+{
+  return strcmp(name, "many.pdf") == 0 ? FIXTURE_CASES_MAX : 1;
+}
+
+/* The first result of a source comes before polls, but others do not. */
+static void polls_wait_for_one_result_of_each_source(void **state)
+{
+  struct dx_job *job;
+  int i, before;
+
+  (void)state;
+  fixture.cases = many_cases;
+  fixture.processing_ms = 5 * S;
+  job = fixture_named("many.pdf");
+  for (i = 0; i < FIXTURE_CASES_MAX; i++) /* five seconds of calls */
+    (void)fixture_job(1, false);
+  fixture_begin();
+  while (job->submissions[0].state != DX_ST_COMPLETE)
+    fixture_drive(fixture.now_ms + S / 4);
+  before = fixture.count[SOURCE];
+  while (!is_extracted(job))
+    fixture_drive(fixture.now_ms + S / 4);
+  assert_in_range(fixture.count[SOURCE] - before, FIXTURE_CASES_MAX / 2, 400);
+}
+
 static long open_descriptors(void)
 {
   DIR *dir = opendir("/proc/self/fd");
@@ -1165,6 +1191,7 @@ int main(void)
       SEVERAL(section_does_not_wait_for_the_backlog_of_another),
       SEVERAL(backlog_is_registered_in_the_order_of_printing),
       SEVERAL(attended_documents_let_others_through),
+      SEVERAL(polls_wait_for_one_result_of_each_source),
       SEVERAL(failed_documents_do_not_hold_up_new_ones),
       SEVERAL(waiting_documents_have_no_open_descriptors),
       SEVERAL(slow_disk_keeps_no_document_waiting),
