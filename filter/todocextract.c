@@ -254,10 +254,11 @@ static void process(struct job *job, enum dx_reason received, int64_t length)
               strncmp(entry->origin, "image/x-portable-", 17) != 0 &&
               strcmp(entry->origin, "image/x-bitmap") != 0;
   dx_filename_from_title(job->title, entry->type, entry->name);
-  (void)snprintf(not_stored, sizeof(not_stored),
-                 "it could not be stored in the temporary directory '%s', "
-                 "which must exist and have space",
-                 filter_temp_dir());
+  (void)snprintf(
+      not_stored, sizeof(not_stored),
+      "it could not be read, or not be stored in the temporary directory "
+      "'%s', which must exist and have space",
+      filter_temp_dir());
   if (wrong == NULL && is_text)
     wrong = job->options.text.wrong;
   if (length > job->service->max_document_bytes)

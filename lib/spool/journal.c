@@ -258,7 +258,8 @@ enum dx_code dx_job_read_json(struct dx_job *job, const struct cJSON *json,
   (void)dx_json_int(dx_json_get(json, "schema"), &schema);
   if (schema > JOURNAL_SCHEMA)
     return dx_fail(err, DX_E_DAMAGED, 0,
-                   "the job file was written by a newer docextract");
+                   "the job file was written by a newer docextract: install "
+                   "that version again");
   errno = 0; /* out of memory does not mean damaged */
   if (schema > 0 && read_job(json, job))
     return DX_OK;
