@@ -64,10 +64,9 @@ struct host {
                                      response; 0: none since a success */
   int failures;                   /* in a row, of any call */
   uint64_t slots;                 /* that calls of jobs have taken */
-  struct dx_submission *oldest;   /* with the call that is due longest */
   struct dx_submission *probe;    /* whose call was longest ago, if an open
                                      breaker permits one */
-  int64_t probe_ms;               /* monotonic: since when it does */
+  uint64_t probed;                /* slots, when a probe was made last */
   struct slot *connecting;        /* its request has not left yet; NULL: none */
   int calls;                      /* API calls in progress */
 };

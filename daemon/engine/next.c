@@ -52,6 +52,8 @@ enum step engine_next_step(struct dx_submission *sub, int64_t *ret_due)
 
 /* ---- which call is sent next ---- */
 
+#define PROBE_GAP 8 /* calls between two probes, if others are due */
+
 /* The open breakers that hold back the next API call; returns their number. */
 #define GATES_MAX 3
 static size_t engine_gates(struct service_state *svc,
@@ -134,28 +136,37 @@ static enum dx_order engine_order(const struct service_state *svc,
   return sub->overdue ? DX_ORDER_OVERDUE : DX_ORDER_RESULT;
 }
 
-/* The call gets something, most probably: a source, or the first result of one
- * that is complete. */
-static bool engine_gains(const struct dx_submission *sub)
+/* The call may find nothing: the source, or the case, may not be ready yet. */
+static bool engine_polls(struct dx_submission *sub)
+{
+  const struct dx_case *c = engine_next_case(sub);
+
+  if (sub->state == DX_ST_COMPLETE)
+    return c != NULL && c->polled.due_ms != 0; /* it was asked for before */
+  return sub->state != DX_ST_STORED;
+}
+
+/* A create, or the first try to get the first result of a source. Those of a
+ * source with thousands of cases must not hold up all others. */
+static bool engine_is_prompt(const struct dx_submission *sub)
 {
   return sub->state == DX_ST_STORED ||
          (sub->state == DX_ST_COMPLETE &&
           sub->cases[0].state == DX_CASE_WAITING &&
-          sub->cases[0].polled.wait_ms == 0);
+          sub->cases[0].polled.due_ms == 0);
 }
 
-/* Of two submissions of a section that are due, in the same class. Documents
- * are registered in the order in which they were printed. Calls that may find
- * nothing come last, which almost halves the time to the results of 100 print
- * jobs. */
+/* Of two submissions of a section that are due, in the same class. Unattended
+ * documents are registered in the order in which they were printed. That polls
+ * do not come first almost halves the time to the results of 100 print jobs. */
 static bool engine_comes_before(const struct dx_submission *a,
                                 const struct dx_submission *b,
                                 enum dx_order order)
 {
   if (order == DX_ORDER_CREATE && a->job->received_at != b->job->received_at)
     return a->job->received_at < b->job->received_at;
-  if (engine_gains(a) != engine_gains(b))
-    return engine_gains(a);
+  if (engine_is_prompt(a) != engine_is_prompt(b))
+    return engine_is_prompt(a);
   return run_of(a)->waiting_since < run_of(b)->waiting_since;
 }
 
@@ -189,10 +200,8 @@ int64_t engine_consider(struct dx_engine *engine, struct service_state *svc,
           engine_longer(probe_ms, host->probed_ms[kind] + outage->pause_ms);
     if (probe_ms > now)
       return probe_ms;
-    if (engine_is_earlier(sub, host->probe)) {
+    if (engine_is_earlier(sub, host->probe))
       host->probe = sub;
-      host->probe_ms = engine_longer(probe_ms, host->limit.pause.until_ms);
-    }
     return NEVER;
   }
   if (due_ms > now)
@@ -202,29 +211,20 @@ int64_t engine_consider(struct dx_engine *engine, struct service_state *svc,
   if (svc->best[order] == NULL ||
       engine_comes_before(sub, svc->best[order], order))
     svc->best[order] = sub;
-  if (host->oldest == NULL ||
-      run->waiting_since < run_of(host->oldest)->waiting_since)
-    host->oldest = sub;
   return NEVER;
 }
 
-/* The call to send; NULL: none is due. A probe comes after the calls that were
- * due before it: if a section is asked to pause again and again, its probes
- * would otherwise take the first slot after each pause of the host from the
- * other sections, which take turns. */
+/* The call to send; NULL: none is due. A probe does not come at once: if a
+ * section is asked to pause again and again, its probes would otherwise take
+ * the first slot after each pause of the host from the other sections. */
 static struct dx_submission *engine_pick(struct dx_engine *engine,
                                          const struct host *host)
 {
-  struct dx_submission *oldest = host->oldest;
   struct service_state *svc, *first[DX_ORDER_COUNT] = {NULL};
-  bool due[DX_ORDER_COUNT];
+  bool due[DX_ORDER_COUNT], polls;
   enum dx_order order;
   size_t i;
 
-  if (host->probe != NULL)
-    return oldest != NULL && run_of(oldest)->waiting_since <= host->probe_ms
-               ? oldest
-               : host->probe;
   for (i = 0; i < engine->config->service_count; i++) {
     svc = &engine->services[i];
     for (order = 0; svc->host == host && order < DX_ORDER_COUNT; order++)
@@ -235,8 +235,13 @@ static struct dx_submission *engine_pick(struct dx_engine *engine,
   }
   for (order = 0; order < DX_ORDER_COUNT; order++)
     due[order] = first[order] != NULL;
-  order = dx_order_next(host->slots, due);
-  return order == DX_ORDER_COUNT ? NULL : first[order]->best[order];
+  polls = due[DX_ORDER_RESULT] &&
+          engine_polls(first[DX_ORDER_RESULT]->best[DX_ORDER_RESULT]);
+  order = dx_order_next(host->slots, due, polls);
+  if (order == DX_ORDER_COUNT ||
+      (host->probe != NULL && host->slots - host->probed >= PROBE_GAP))
+    return host->probe;
+  return first[order]->best[order];
 }
 
 /* The call of a submission has taken a slot. */
@@ -246,6 +251,8 @@ static void engine_served(struct dx_engine *engine,
   struct service_state *svc = engine_section_of(engine, sub);
 
   svc->served[order] = ++svc->host->slots;
+  if (sub == svc->host->probe)
+    svc->host->probed = svc->host->slots;
 }
 
 /* Starts the selected call, or a test, if the next slot has come; returns when
@@ -332,7 +339,7 @@ void engine_forget_choice(struct dx_engine *engine)
   engine->hook_best = NULL;
   engine->put_best = NULL;
   for (i = 0; i < engine->host_count; i++)
-    engine->hosts[i].oldest = engine->hosts[i].probe = NULL;
+    engine->hosts[i].probe = NULL;
   for (i = 0; i < engine->config->service_count; i++)
     memset(engine->services[i].best, 0, sizeof(engine->services[i].best));
 }

@@ -19,7 +19,8 @@ enum dx_order {
 
 /* The class that gets the slot with this number, if these have calls that are
  * due; ORDER_COUNT: none. Each class gets a part of the slots, so that none
- * starves. */
-enum dx_order dx_order_next(uint64_t slot, const bool due[DX_ORDER_COUNT]);
+ * starves. polls: the first call of class RESULT may find nothing. */
+enum dx_order dx_order_next(uint64_t slot, const bool due[DX_ORDER_COUNT],
+                            bool polls);
 
 #endif

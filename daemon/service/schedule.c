@@ -73,7 +73,11 @@ void dx_poll_learn(struct dx_poll_history *history, int64_t pages,
   double x = schedule_log((double)pages), offset, predicted, time, difference,
          spread;
 
-  history->most_pages = fmax(history->most_pages, x);
+  /* More pages than before: how long they take is known only if it was not
+   * done at the first poll. */
+  if (is_first || not_yet_ms > 0)
+    history->most_pages = fmax(history->most_pages, x);
+  x = fmin(x, history->most_pages);
   predicted = schedule_predict(history, x);
   time = schedule_time(not_yet_ms, done_ms, is_first, predicted);
   /* A first poll that finds it done does not show that it took longer: other

@@ -287,6 +287,25 @@ static void late_first_poll_shows_nothing(void **state)
   assert_memory_equal(&h, &before, sizeof(h));
 }
 
+/* And not how much longer the documents take that have more pages. */
+static void first_poll_does_not_make_the_prediction_longer(void **state)
+{
+  static const int64_t times_ms[] = {1000, 20000, 600000};
+  struct dx_poll_history h;
+  size_t i;
+
+  (void)state;
+  for (i = 0; i < sizeof(times_ms) / sizeof(times_ms[0]); i++) {
+    double before;
+
+    h = (struct dx_poll_history){.seen = 0};
+    see_by_pages(&h, 200, 0.3, 1);
+    before = median_of(&h, 4000);
+    dx_poll_learn(&h, 4000, 0, times_ms[i]);
+    assert_true(median_of(&h, 4000) <= before);
+  }
+}
+
 /* A clock that was set, or a phase without length, must not spoil it. */
 static void absurd_times_do_no_harm(void **state)
 {
@@ -669,6 +688,7 @@ int main(void)
       POLL_TEST(wide_interval_limits_the_prediction),
       POLL_TEST(time_found_at_the_first_poll_is_halved),
       POLL_TEST(late_first_poll_shows_nothing),
+      POLL_TEST(first_poll_does_not_make_the_prediction_longer),
       POLL_TEST(absurd_times_do_no_harm),
       POLL_TEST(without_history_the_schedule_is_as_documented),
       POLL_TEST(without_history_polling_starts_at_two_seconds),

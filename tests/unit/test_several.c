@@ -1082,13 +1082,20 @@ static size_t many_cases(const char *name)
   return strcmp(name, "many.pdf") == 0 ? FIXTURE_CASES_MAX : 1;
 }
 
+static bool first_result_is_lost(const struct fixture_call *call,
+                                 struct fixture_response *ret)
+{
+  *ret = (struct fixture_response){.code = DX_E_NET};
+  return call->kind == EXTRACT && call->nth == 1;
+}
+
 /* The first result of a source comes before polls, but others do not. */
-static void polls_wait_for_one_result_of_each_source(void **state)
+static void polls_wait_for_one_result_of_each_source(bool is_lost)
 {
   struct dx_job *job;
   int i, before;
 
-  (void)state;
+  fixture.odd = is_lost ? first_result_is_lost : NULL;
   fixture.cases = many_cases;
   fixture.processing_ms = 5 * S;
   job = fixture_named("many.pdf");
@@ -1101,6 +1108,64 @@ static void polls_wait_for_one_result_of_each_source(void **state)
   while (!is_extracted(job))
     fixture_drive(fixture.now_ms + S / 4);
   assert_in_range(fixture.count[SOURCE] - before, FIXTURE_CASES_MAX / 2, 400);
+}
+
+static void source_of_many_cases_lets_polls_through(void **state)
+{
+  polls_wait_for_one_result_of_each_source(false);
+  assert_int_equal(fixture_close(state), 0);
+  assert_int_equal(fixture_open(state), 0);
+  polls_wait_for_one_result_of_each_source(true);
+}
+
+static size_t three_cases(const char *name)
+{
+  (void)name;
+  return 3;
+}
+
+/* Otherwise, those that were registered would not be finished for an hour. */
+static void no_more_are_registered_than_can_be_fetched(void **state)
+{
+  int most = 0, unfinished;
+
+  (void)state;
+  fixture.cases = three_cases;
+  begin_with_backlog();
+  while (extracted() < BACKLOG) {
+    fixture_drive(fixture.now_ms + S);
+    unfinished = fixture.count[POST] - extracted();
+    most = unfinished > most ? unfinished : most;
+  }
+  assert_in_range(most, 10, BACKLOG / 3);
+}
+
+static bool loses_polls_of_the_other(const struct fixture_call *call,
+                                     struct fixture_response *ret)
+{
+  *ret = (struct fixture_response){.code = DX_E_NET};
+  return call->kind == SOURCE && call->began_ms < until_ms &&
+         strcmp(fixture.jobs[call->job - 1]->service, "other") == 0;
+}
+
+/* When a section has failed, its probes take turns with the others' calls. */
+static void probe_does_not_wait_for_a_backlog(void **state)
+{
+  int i;
+
+  (void)state;
+  fixture.service_count = 2;
+  fixture.processing_ms = 5 * S;
+  fixture.odd = loses_polls_of_the_other;
+  until_ms = FIXTURE_BEGIN_MS + 2 * MIN;
+  fixture_begin();
+  for (i = 0; i < 8; i++)
+    arrive_at_other();
+  fixture_drive(until_ms);
+  for (i = 0; i < BACKLOG; i++)
+    (void)arrive(fixture_job(1, false));
+  assert_true(time_to_result_ms(fixture.jobs[7]) <= 75 * S); /* 60 s: a pause */
+  assert_true(extracted() < BACKLOG);
 }
 
 static long open_descriptors(void)
@@ -1191,7 +1256,9 @@ int main(void)
       SEVERAL(section_does_not_wait_for_the_backlog_of_another),
       SEVERAL(backlog_is_registered_in_the_order_of_printing),
       SEVERAL(attended_documents_let_others_through),
-      SEVERAL(polls_wait_for_one_result_of_each_source),
+      SEVERAL(source_of_many_cases_lets_polls_through),
+      SEVERAL(no_more_are_registered_than_can_be_fetched),
+      SEVERAL(probe_does_not_wait_for_a_backlog),
       SEVERAL(failed_documents_do_not_hold_up_new_ones),
       SEVERAL(waiting_documents_have_no_open_descriptors),
       SEVERAL(slow_disk_keeps_no_document_waiting),
