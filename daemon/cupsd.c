@@ -16,6 +16,7 @@
 #include "lib/spool/spool.h"
 
 #define ACTIVE_VALID_MS 5000  /* jobs that are not over */
+#define ANSWER_VALID_MS 5000  /* of a question: then it is asked again */
 #define LIST_TIMEOUT_MS 10000 /* of a page that nothing waits for */
 #ifndef LIST_LIMIT            /* tests/fuzz builds with a small one */
 #define LIST_LIMIT 100        /* jobs of a page */
@@ -39,6 +40,7 @@ struct question {
   const struct dx_job *about; /* borrowed; has an id and a uuid */
   enum question_step { ANSWERED, IN_LINE, ASKS, NEEDS_ACTIVE } step;
   int64_t asked_ms; /* monotonic: last query */
+  int64_t answered_ms;
   int64_t until_ms; /* deadline of the query */
   bool is_alone;    /* its queue and the list do not matter */
   struct dx_http_call *call;
@@ -135,6 +137,7 @@ static void set_step(struct question *q, enum question_step step)
 static void set_answer(struct question *q, enum dx_answer answer)
 {
   q->answer = answer;
+  q->answered_ms = dx_monotonic_ms();
   q->cupsd->answers++;
   set_step(q, ANSWERED);
   dx_job_log(DX_LOG_DEBUG, q->about, "cupsd: print job %.20s: %s",
@@ -492,7 +495,8 @@ bool cupsd_answer(struct cupsd *cupsd, const struct dx_job *job,
   q = *question;
   if (q->step != ANSWERED)
     return false;
-  if (q->asked_ms != 0 && q->asked_ms >= since_ms) {
+  if (q->asked_ms != 0 && q->asked_ms >= since_ms &&
+      is_valid(q->answered_ms, ANSWER_VALID_MS)) {
     *ret_answer = q->answer;
     return true;
   }

@@ -72,10 +72,11 @@ void cupsd_stop(struct cupsd *cupsd);
 
 /*
  * Returns true, with the last answer about the job, if it was requested at or
- * after since_ms (monotonic). Otherwise starts a query, unless one is in
- * progress, or the last one was less than DX_ASK_AGAIN_MS ago: call it again
- * after dx_http_run(). question: NULL at first; until cupsd_forget(), it must
- * stay where it is, and the job must exist. Also false when out of memory.
+ * after since_ms (monotonic), and came within the last seconds: what it says
+ * may have changed. Otherwise starts a query, unless one is in progress, or the
+ * last one was less than DX_ASK_AGAIN_MS ago: call it again after
+ * dx_http_run(). question: NULL at first; until cupsd_forget(), it must stay
+ * where it is, and the job must exist. Also false when out of memory.
  */
 bool cupsd_answer(struct cupsd *cupsd, const struct dx_job *job,
                   struct question **question, int64_t since_ms,

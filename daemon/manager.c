@@ -565,9 +565,9 @@ static void load_some(struct manager *manager)
       load_later(manager); /* unless it is picked up before */
     else
       code = load_job(manager, key, &err);
+    if (code != DX_OK && code != DX_E_DAMAGED && code != DX_E_NOT_FOUND)
+      load_later(manager);
   }
-  if (code == DX_E_NOMEM)
-    load_later(manager);
   manager->tallies.is_complete |= *manager->load_at == '\0';
   if (code == DX_E_NOMEM || *manager->load_at == '\0') {
     end_loading(manager);

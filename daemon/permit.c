@@ -62,7 +62,8 @@ static void set_undecided(struct managed *managed, bool is_undecided)
 {
   struct dx_job *job = managed->job;
 
-  if (job->print.undecided == is_undecided)
+  if (job->print.undecided == is_undecided &&
+      (!is_undecided || job->problem.text != NULL))
     return;
   job->print.undecided = is_undecided;
   dx_job_set_problem(job, is_undecided ? DX_E_JOB : DX_OK,
@@ -70,6 +71,7 @@ static void set_undecided(struct managed *managed, bool is_undecided)
   if (is_undecided)
     dx_job_log(DX_LOG_WARNING, job, "%s", undecided_text);
   job->dirty = true;
+  attend_tell_problem(managed);
 }
 
 /* What cupsd does not keep is in the journal before anything follows from it.

@@ -409,11 +409,14 @@ static enum dx_code verb_retry(struct client *client, const char *key,
 
   if (is_stored || managed->attendant == NULL || section[0] != '\0')
     code = manager_borrow(manager, key, &managed, err);
+  if (code == DX_E_BUSY && managed->attendant == NULL &&
+      dx_job_has_failed(managed->job))
+    return code;
   if (code == DX_E_BUSY && section[0] == '\0' && managed->attendant == NULL &&
       managed->job->print.backend != DX_BACKEND_NONE) {
     retry_decide(managed->job); /* a call for another document may take long */
     dx_engine_hurry(manager->engine, managed->job);
-    dx_engine_wake(managed->job);
+    attend_reset(managed);
     control_send(client, "done Retrying job %s; check with: docextract jobs",
                  key);
     return DX_OK;

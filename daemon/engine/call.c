@@ -265,6 +265,7 @@ void engine_rejected(struct call *call, bool is_of_section,
                   clock);
   }
   call->was_rejected = is_of_section;
+  dx_breaker_drop(&svc->failing, run->id); /* the next one may start over */
   run->has_new_token = run->has_new_token || is_first;
   wait_ms = is_first ? DX_TOKEN_RENEW_MS
                      : dx_blame_rejected_wait_ms(++run->rejections);

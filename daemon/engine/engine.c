@@ -49,6 +49,17 @@ static bool engine_has(const struct dx_job *job)
   return job->drive != NULL && job->drive->engine != NULL;
 }
 
+/* The number of a submission, which it also has after it was released and added
+ * again: for the breakers, it is still the same document. The key of a job is a
+ * hash. */
+static uint64_t engine_id_of(const struct dx_submission *sub)
+{
+  const char *key = sub->job->key;
+  size_t len = strlen(key), last = len < 13 ? len : 13;
+
+  return (strtoull(key + len - last, NULL, 16) << 12) + sub->number;
+}
+
 /* ---- the interface ---- */
 
 /* The host of a section. */
@@ -152,7 +163,7 @@ enum dx_code dx_engine_add(struct dx_engine *engine, struct dx_drive *drive,
   *drive = (struct dx_drive){
       .engine = engine,
       .job = job,
-      .number = ++engine->last_id,
+      .number = ++engine->last_number,
       .runs = calloc(job->submission_count, sizeof(*drive->runs))};
   if (drive->runs == NULL) {
     drive->engine = NULL;
@@ -167,7 +178,7 @@ enum dx_code dx_engine_add(struct dx_engine *engine, struct dx_drive *drive,
   for (i = 0; i < job->submission_count; i++) {
     struct dx_submission *sub = &job->submissions[i];
 
-    run_of(sub)->id = ++engine->last_id;
+    run_of(sub)->id = engine_id_of(sub);
     run_of(sub)->tried_ms = dx_monotonic_ms();
     if (sub->source_id != NULL &&
         engine_keep_source(engine, sub, sub->source_id, err) != DX_OK) {

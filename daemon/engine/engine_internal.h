@@ -162,7 +162,7 @@ struct run {
   int64_t due_ms;             /* no step before then; engine_wait() */
   enum wait wait;             /* why */
   bool is_held_back;          /* by an open breaker, whose problem it shows */
-  bool is_candidate;          /* for the next slot */
+  bool is_candidate;          /* for the next slot, or the next OnResult */
   struct service_state *line; /* of this section, if its next call is due */
   int64_t waiting_since;      /* for a slot; 0: not waiting */
   int64_t tried_ms;           /* its last call; or when it was added */
@@ -256,7 +256,7 @@ struct dx_engine {
   struct dx_submission *put_best;  /* whose upload comes first */
   struct host *hosts;
   size_t host_count;
-  uint64_t last_id;                /* of a caller, or of a drive */
+  uint64_t last_number;            /* of a drive */
   struct service_state services[]; /* one per service of the config */
 };
 

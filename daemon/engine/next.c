@@ -93,6 +93,8 @@ static bool engine_probes_when_due(const struct service_state *svc,
   enum calls kind = engine_next_calls(sub);
 
   switch (run_of(sub)->wait) {
+  case WAIT_OUTAGE:
+    return !dx_breaker_is_open(&svc->outage[kind]);
   case WAIT_ADMIN:
     return !dx_breaker_is_open(&svc->rejected[kind]);
   case WAIT_START_OVER:

@@ -54,6 +54,7 @@ static int64_t engine_run_submission(struct dx_engine *engine,
     if (due > now)
       return due;
     engine_consider_hook(engine, sub);
+    run->is_candidate = true;
     return NEVER;
   }
   svc = engine_service_of(engine, sub, &err);

@@ -562,6 +562,22 @@ static void recent_answer_is_reused(void **state)
   assert_false(cupsd_answer(&cupsd, &job, &question, since + 1, &answer));
 }
 
+/* The user may have canceled the print job meanwhile. */
+static void old_answer_is_not_used(void **state)
+{
+  enum dx_answer answer;
+  int64_t since = now_ms;
+
+  (void)state;
+  ask();
+  respond(JOB, ipp_status(IPP_STATUS_ERROR_NOT_FOUND));
+  now_ms += 60000;
+  assert_false(cupsd_answer(&cupsd, &job, &question, since, &answer));
+  assert_int_equal(asked(JOB), 2);
+  respond(JOB, ipp_status(IPP_STATUS_ERROR_NOT_FOUND));
+  assert_true(cupsd_answer(&cupsd, &job, &question, since, &answer));
+}
+
 static void ask_for_many(size_t count)
 {
   enum dx_answer answer;
@@ -978,6 +994,7 @@ int main(void)
       WITH_CUPSD(all_steps_share_one_second),
       WITH_CUPSD(job_is_queried_at_most_once_a_second),
       WITH_CUPSD(recent_answer_is_reused),
+      WITH_CUPSD(old_answer_is_not_used),
       WITH_CUPSD(one_query_is_in_progress_at_a_time),
       WITH_CUPSD(list_is_requested_again_for_later_queries),
       WITH_CUPSD(list_that_is_older_than_a_query_does_not_answer_it),

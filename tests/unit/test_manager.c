@@ -501,6 +501,24 @@ static void job_is_loaded_after_its_receipt_is_merged(void **state)
   assert_non_null(manager_find(&manager, KEY));
 }
 
+/* A link is not followed, and no reason to call it damaged. */
+static void job_that_cannot_be_read_now_is_loaded_later(void **state)
+{
+  static const char file[] = "jobs/" KEY "/job.json";
+
+  (void)state;
+  forget(take(KEY, false));
+  assert_int_equal(renameat(spool.dirfd, file, spool.dirfd, "away"), 0);
+  assert_int_equal(symlinkat("../../away", spool.dirfd, file), 0);
+  manager.load_ms = now_ms;
+  (void)manager_turn(&manager);
+  assert_null(manager_find(&manager, KEY));
+  assert_int_equal(renameat(spool.dirfd, "away", spool.dirfd, file), 0);
+  now_ms += DX_LOCAL_RETRY_MS;
+  (void)manager_turn(&manager);
+  assert_non_null(manager_find(&manager, KEY));
+}
+
 /* And not only when it is due to be asked again. */
 static void answer_of_cupsd_is_used_in_the_next_turn(void **state)
 {
@@ -538,6 +556,7 @@ static void waiting_job_does_not_keep_the_processor_busy(void **state)
         calls[k].is_open = false;
         calls[k].done(calls[k].ctx, &away);
       }
+    turn();
     now_ms += 5000;
   }
   for (i = 0; i < 4; i++)
@@ -1300,6 +1319,33 @@ static void retry_names_the_print_job_that_is_held(void **state)
   assert_true(managed->job->print.decided);
 }
 
+/* A call for the other document may take long. */
+static void retry_during_a_call_says_what_it_cannot_do(void **state)
+{
+  const struct dx_http_response away = {.err = {.code = DX_E_NET}};
+  struct managed *managed = take(KEY, true);
+  struct client *client = dial();
+
+  (void)state;
+  managed->job->print.backend = DX_BACKEND_ENDED;
+  managed->job->print.decided = true;
+  managed->asked_ms = now_ms;
+  dx_engine_wake(managed->job);
+  now_ms += 10000; /* the rate limit holds the first call */
+  send_what_is_due();
+  calls[call_count - 1].is_open = false;
+  calls[call_count - 1].done(calls[call_count - 1].ctx, &away);
+  send_what_is_due();
+  assert_int_equal(open_calls("service"), 1);
+  managed->waits = true;
+  say(client, "retry " KEY);
+  check_heard(client, "done Retrying job " KEY);
+  assert_false(managed->waits);
+  managed->job->submissions[1].state = DX_ST_FAILED;
+  say(client, "retry " KEY);
+  check_heard(client, "a call to the service is in progress");
+}
+
 /* An alias of its content, which is no name of a print job. */
 static void retry_by_an_alias_finds_the_job_in_memory(void **state)
 {
@@ -1875,6 +1921,7 @@ int main(void)
       MANAGED(expired_job_that_was_not_in_memory_is_finished),
       MANAGED(receipts_are_picked_up_in_several_turns),
       MANAGED(job_is_loaded_after_its_receipt_is_merged),
+      MANAGED(job_that_cannot_be_read_now_is_loaded_later),
       MANAGED(answer_of_cupsd_is_used_in_the_next_turn),
       MANAGED(failed_job_that_is_printed_again_is_new),
       MANAGED(waiting_job_does_not_keep_the_processor_busy),
@@ -1916,6 +1963,7 @@ int main(void)
       MANAGED(job_is_found_by_each_of_its_print_jobs),
       MANAGED(retried_job_is_saved_and_new),
       MANAGED(retry_names_the_print_job_that_is_held),
+      MANAGED(retry_during_a_call_says_what_it_cannot_do),
       MANAGED(retry_by_an_alias_finds_the_job_in_memory),
       MANAGED(backend_that_connects_again_has_its_job),
       MANAGED(print_job_that_runs_is_not_canceled_here),

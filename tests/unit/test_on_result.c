@@ -616,6 +616,38 @@ static void longest_waiting_program_runs_first(void **state)
   assert_string_equal(said(), KEY "\n" KEY "\n" OTHER "\n" KEY "\n" OTHER "\n");
 }
 
+/* While the program of another job runs, the first document of a job falls due,
+ * and the second one does not. */
+static void program_that_is_due_does_not_wait_for_the_next_one(void **state)
+{
+  int turns;
+
+  (void)state;
+  write_program("echo $DOCEXTRACT_JOB >> $out; [ $DOCEXTRACT_JOB = " OTHER
+                " ] || exit 1; while [ ! -e $out.go ]; do sleep 0.01; done");
+  end_job(KEY, true);
+  end_job(OTHER, false);
+  add(KEY);
+  wanted = 1;
+  turn_until(has_failed);
+  ahead_ms += DX_ON_RESULT_FIRST_MS / 2;
+  wanted = 2;
+  turn_until(has_failed);
+  add(OTHER);
+  wanted = 3;
+  turn_until(has_lines);
+  ahead_ms += DX_ON_RESULT_FIRST_MS / 2 + 1000;
+  for (turns = 0; turns < 10; turns++)
+    turn_once(10);
+  let_go();
+  turn_until(other_is_released);
+  turn_once(0);
+  wanted = 4;
+  for (turns = 0; turns < 1000 && !has_lines(); turns++)
+    turn_once(10);
+  assert_int_equal(count_lines(), 4);
+}
+
 /* ---- hanging and being killed ---- */
 
 static bool is_released_or_has_failed(void)
@@ -786,6 +818,7 @@ int main(void)
       CASE(missing_program_is_retried),
       CASE(failing_program_does_not_delay_others),
       CASE(longest_waiting_program_runs_first),
+      CASE(program_that_is_due_does_not_wait_for_the_next_one),
       CASE(program_that_hangs_is_killed_with_its_children),
       CASE(interrupted_run_is_repeated),
       CASE(job_may_be_changed_meanwhile),

@@ -385,6 +385,20 @@ static void change_of_mind_is_written_at_once(void **state)
   }
 }
 
+/* The message of a full disk may have replaced it. */
+static void reason_for_a_decision_is_shown_again(void **state)
+{
+  (void)state;
+  job->print.backend = DX_BACKEND_ENDED;
+  answer(DX_ANSWER_CHANGED);
+  expect(DX_MAY_ASK);
+  dx_job_set_problem(job, DX_OK, "", 0);
+  now_ms += DX_WATCH_MAX_MS;
+  answer(DX_ANSWER_CHANGED);
+  (void)permit_turn(&manager);
+  assert_int_equal(job->problem.code, DX_E_JOB);
+}
+
 static void decision_to_request_is_written_at_once(void **state)
 {
   (void)state;
@@ -608,6 +622,7 @@ int main(void)
       WITH_JOB(copy_is_not_sent_whatever_others_answer),
       WITH_JOB(decision_is_requested_until_cupsd_knows_the_print_job),
       WITH_JOB(change_of_mind_is_written_at_once),
+      WITH_JOB(reason_for_a_decision_is_shown_again),
       WITH_JOB(decision_to_request_is_written_at_once),
       WITH_JOB(other_print_job_counts_if_one_is_canceled),
       WITH_JOB(job_is_canceled_with_its_print_job),

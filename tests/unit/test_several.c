@@ -629,6 +629,31 @@ static void probe_that_is_rejected_has_the_waits_of_a_rejection(void **state)
   assert_in_range(fixture.count[POST] - before, 8, 10);
 }
 
+static bool is_not_trusted_and_then_cut_off(const struct fixture_call *call,
+                                            struct fixture_response *ret)
+{
+  ret->code = call->began_ms < until_ms ? DX_E_CERT : DX_E_NET;
+  ret->not_sent = true;
+  return true;
+}
+
+/* And that of a failure, after rejections. */
+static void probe_that_is_cut_off_has_the_waits_of_a_failure(void **state)
+{
+  int before;
+
+  (void)state;
+  fixture.odd = is_not_trusted_and_then_cut_off;
+  until_ms = FIXTURE_BEGIN_MS + 10 * MIN;
+  (void)fixture_job(1, false);
+  (void)fixture_job(1, false);
+  fixture_drive(until_ms);
+  (void)arrive(fixture_job(1, false)); /* was never rejected */
+  before = fixture.count[POST];
+  fixture_drive(until_ms + 60 * MIN);
+  assert_in_range(fixture.count[POST] - before, 50, 130);
+}
+
 /* ---- GETs are rejected ---- */
 
 static bool rejects_gets(const struct fixture_call *call,
@@ -783,6 +808,44 @@ static void source_that_hangs_does_not_hold_up_the_other(void **state)
   fixture_drive(FIXTURE_BEGIN_MS + 6 * 60 * MIN);
   assert_true(fixture.count[POST] >= 4);
   assert_int_equal(extracted(), 1);
+}
+
+static bool second_try_is_gone(const struct fixture_call *call,
+                               struct fixture_response *ret)
+{
+  ret->status = 404;
+  return call->kind == SOURCE && call->source == 3;
+}
+
+/* The one that starts over waits for an administrator. */
+static void source_that_is_gone_does_not_hold_up_the_other(void **state)
+{
+  (void)state;
+  fixture.fails = fails_until;
+  fixture.odd = second_try_is_gone;
+  until_ms = FIXTURE_BEGIN_MS + 5 * MIN;
+  (void)fixture_job(1, false);
+  (void)fixture_job(1, false);
+  fixture_drive(FIXTURE_BEGIN_MS + 3 * 60 * MIN);
+  assert_int_equal(extracted(), 1);
+}
+
+/* What an administrator retries is still the same document. */
+static void document_that_fails_again_is_not_two(void **state)
+{
+  struct dx_job *job;
+
+  (void)state;
+  fixture.fails = always_fails;
+  job = fixture_named("bad.pdf");
+  fixture_begin();
+  while (job->submissions[0].start_overs == 0)
+    fixture_drive(fixture.now_ms + S);
+  assert_int_equal(dx_engine_remove(fixture.engine, job), DX_OK);
+  fixture_add(job);
+  while (job->submissions[0].start_overs == 1)
+    fixture_drive(fixture.now_ms + S);
+  assert_null(strstr(dx_line(job->submissions[0].problem.text), "other"));
 }
 
 /* Those that start over are older, and wait for hours. */
@@ -1239,11 +1302,14 @@ int main(void)
       SEVERAL(arriving_documents_cause_few_attempts),
       SEVERAL(hurried_job_is_tried_immediately),
       SEVERAL(probe_that_is_rejected_has_the_waits_of_a_rejection),
+      SEVERAL(probe_that_is_cut_off_has_the_waits_of_a_failure),
       SEVERAL(rejected_polls_end_nothing),
       SEVERAL(failed_document_has_failed_after_three_start_overs),
       SEVERAL(earlier_extraction_is_no_evidence),
       SEVERAL(outage_of_the_extraction_ends_nothing),
       SEVERAL(source_that_hangs_does_not_hold_up_the_other),
+      SEVERAL(source_that_is_gone_does_not_hold_up_the_other),
+      SEVERAL(document_that_fails_again_is_not_two),
       SEVERAL(days_without_extraction_end_nothing),
       SEVERAL(few_sources_are_unfilled),
       SEVERAL(documents_that_the_storage_rejects_do_not_hold_up_others),
