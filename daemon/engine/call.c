@@ -166,11 +166,13 @@ static void call_judge(struct call *call, enum dx_code code)
   else if (cls == DX_CL_DONE || cls == DX_CL_NOT_YET)
     call_count_up(host, true);
   if (verdict == SHOWS_OUTAGE) {
-    host->probed_ms[call->kind] = dx_monotonic_ms();
     call_copy_problem(&svc->lost[call->kind], call->sub);
     if (dx_breaker_fail(outage, &engine_outage_rule, run_of(call->sub)->id,
                         dx_monotonic_ms()))
       call_opened(call, outage);
+    /* What concerns a single document delays no other section. */
+    if (dx_breaker_is_open(outage))
+      host->probed_ms[call->kind] = dx_monotonic_ms();
   }
   if (verdict != SHOWS_SERVICE)
     return;
@@ -238,7 +240,8 @@ static bool call_is_first_token(struct call *call, const struct dx_err *err)
   return dx_class_of(err->code) == DX_CL_TOKEN &&
          !run_of(call->sub)->has_new_token &&
          (call->kind == CALLS_NONE ||
-          !dx_breaker_is_open(&call->svc->rejected[call->kind]));
+          (!dx_breaker_is_open(&call->svc->rejected[call->kind]) &&
+           !dx_breaker_is_open(&call->svc->outage[call->kind])));
 }
 
 void engine_rejected(struct call *call, bool is_of_section,

@@ -335,19 +335,24 @@ static bool engine_reap(struct dx_engine *engine)
   return any;
 }
 
-/* It has a source that lacks files, or will have one. If the storage does not
- * take this file, it may take others: after a time, this one does not count. */
+/* It has a source that lacks files and waits for them, or will have one. If the
+ * storage does not take this file, it may take others: after a time, this one
+ * does not count. */
 static bool engine_is_unfilled(const struct dx_submission *sub)
 {
-  const struct call *call = run_of(sub)->call;
+  const struct run *run = run_of(sub);
 
-  return (sub->state == DX_ST_REGISTERED &&
-          run_of(sub)->upload.tries < DX_UNFILLED_TRIES) ||
-         (call != NULL && call->kind == CALLS_CREATE);
+  if (run->call != NULL && run->call->kind == CALLS_CREATE)
+    return true;
+  return sub->state == DX_ST_REGISTERED &&
+         run->upload.tries < DX_UNFILLED_TRIES &&
+         run->poll.arrival != ARRIVAL_UNCLEAR && !run->poll.is_denied &&
+         (run->rejections == 0 || run->poll.arrival == ARRIVAL_NONE);
 }
 
-/* Not of print jobs that are held: they must not block the others. No job with
- * such a source rests. */
+/* Not of print jobs that are held, or whose section must be restored, or that
+ * cannot go on here: they must not block the others. No job with such a source
+ * rests. */
 static void engine_count_unfilled(struct dx_engine *engine)
 {
   int64_t now = dx_monotonic_ms();
@@ -358,10 +363,12 @@ static void engine_count_unfilled(struct dx_engine *engine)
   for (i = 0; i < engine->config->service_count; i++)
     engine->services[i].unfilled = 0;
   TAILQ_FOREACH (drive, &engine->roused, turn)
-    for (i = 0; now >= drive->ask_ms && i < drive->job->submission_count; i++)
+    for (i = 0; now >= drive->ask_ms && drive->due_ms == 0 &&
+                i < drive->job->submission_count;
+         i++)
       if (engine_is_unfilled(&drive->job->submissions[i]) &&
-          (svc = engine_section_of(engine, &drive->job->submissions[i])) !=
-              NULL)
+          (svc = engine_service_of(engine, &drive->job->submissions[i],
+                                   NULL)) != NULL)
         svc->unfilled++;
 }
 

@@ -74,15 +74,19 @@ static size_t engine_gates(struct service_state *svc,
   return n;
 }
 
-/* Which of two submissions makes the probe: one that was not rejected, because
- * a rejection may be about the document; else the one whose last call was
- * longer ago. */
+/* Which of two submissions makes the probe: one that an administrator retries;
+ * else the one that has failed less often, because a failure may be about the
+ * document; else the one whose last call was longer ago. */
 static bool engine_is_earlier(const struct dx_submission *a,
                               const struct dx_submission *b)
 {
-  if (b == NULL || run_of(a)->rejections != run_of(b)->rejections)
-    return b == NULL || run_of(a)->rejections < run_of(b)->rejections;
-  return run_of(a)->tried_ms < run_of(b)->tried_ms;
+  const struct run *run = run_of(a), *other = b != NULL ? run_of(b) : NULL;
+
+  if (other == NULL || (run->tried_ms == 0) != (other->tried_ms == 0))
+    return other == NULL || run->tried_ms == 0;
+  if (run->rejections + run->tries != other->rejections + other->tries)
+    return run->rejections + run->tries < other->rejections + other->tries;
+  return run->tried_ms < other->tried_ms;
 }
 
 /* A probe does not wait until it is due, unless it waits for something else
@@ -94,11 +98,14 @@ static bool engine_probes_when_due(const struct service_state *svc,
 
   switch (run_of(sub)->wait) {
   case WAIT_OUTAGE:
+  case WAIT_RATE:
     return !dx_breaker_is_open(&svc->outage[kind]);
   case WAIT_ADMIN:
     return !dx_breaker_is_open(&svc->rejected[kind]);
   case WAIT_START_OVER:
     return !dx_breaker_is_open(&svc->failing);
+  case WAIT_STORAGE:
+    return true;
   default:
     return false;
   }

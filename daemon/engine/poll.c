@@ -215,6 +215,7 @@ static void poll_reregister(struct call *call)
     engine_wait(sub, left, WAIT_NONE);
     return;
   }
+  dx_breaker_drop(&call->svc->failing, run->id); /* the next may start over */
   sub->reregistrations++;
   engine_wait(sub, dx_blame_reregister_wait_ms(sub->reregistrations),
               WAIT_STORAGE);

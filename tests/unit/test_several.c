@@ -654,6 +654,53 @@ static void probe_that_is_cut_off_has_the_waits_of_a_failure(void **state)
   assert_in_range(fixture.count[POST] - before, 50, 130);
 }
 
+/* The create of one document always fails, and those of all others for some
+ * time. */
+static int64_t from_ms;
+static bool is_down_or_bad(const struct fixture_call *call,
+                           struct fixture_response *ret)
+{
+  ret->status = call->began_ms < from_ms && !is_bad(call->name) ? 403 : 503;
+  return call->kind == POST &&
+         (is_bad(call->name) || call->began_ms < until_ms);
+}
+
+/* One that always fails in one section delays neither another section that was
+ * down, nor those of its own that were rejected. */
+static void document_that_always_fails_is_not_the_only_probe(void **state)
+{
+  (void)state;
+  fixture.odd = is_down_or_bad;
+  from_ms = FIXTURE_BEGIN_MS + 3 * MIN;
+  until_ms = FIXTURE_BEGIN_MS + 10 * MIN;
+  (void)fixture_job(1, false);
+  (void)fixture_job(1, false);
+  fixture_drive(from_ms);
+  (void)arrive(fixture_named("bad.pdf"));
+  fixture_drive(until_ms + 15 * MIN);
+  assert_int_equal(extracted(), 2);
+}
+
+static void document_that_always_fails_delays_no_other_section(void **state)
+{
+  struct dx_job *job;
+
+  (void)state;
+  fixture.service_count = 2;
+  fixture.odd = is_down_or_bad;
+  from_ms = 0;
+  until_ms = FIXTURE_BEGIN_MS + 10 * MIN;
+  (void)fixture_job(1, false);
+  (void)fixture_job(1, false);
+  fixture_begin();
+  job = fixture_named("bad.pdf");
+  free(job->service);
+  job->service = strdup("other");
+  (void)arrive(job);
+  fixture_drive(until_ms + 5 * MIN);
+  assert_int_equal(extracted(), 2);
+}
+
 /* ---- GETs are rejected ---- */
 
 static bool rejects_gets(const struct fixture_call *call,
@@ -1023,6 +1070,28 @@ static void last_document_says(enum dx_code code, const char *text)
   assert_int_equal(fixture_processed(), 11);
 }
 
+/* They have another BaseURL, and wait for an administrator. */
+static void sources_that_are_not_filled_do_not_stop_others(void **state)
+{
+  int i;
+
+  (void)state;
+  storage = (struct fixture_response){.status = 503};
+  fixture.odd = stores_nothing;
+  for (i = 0; i < 8; i++)
+    (void)fixture_job(1, false);
+  fixture_drive(fixture.now_ms + 10 * S);
+  assert_int_equal(fixture_unfilled(), 8);
+  for (i = 0; i < 8; i++) {
+    free(fixture.jobs[i]->submissions[0].base_url);
+    fixture.jobs[i]->submissions[0].base_url = strdup("https://old.example");
+  }
+  fixture.odd = NULL;
+  (void)arrive(fixture_job(1, false));
+  fixture_drive(fixture.now_ms + 2 * MIN);
+  assert_int_equal(extracted(), 1);
+}
+
 /* Those after the eighth make no call, and their users must know why. */
 static void storage_that_fails_is_the_problem_of_those_that_wait(void **state)
 {
@@ -1303,6 +1372,8 @@ int main(void)
       SEVERAL(hurried_job_is_tried_immediately),
       SEVERAL(probe_that_is_rejected_has_the_waits_of_a_rejection),
       SEVERAL(probe_that_is_cut_off_has_the_waits_of_a_failure),
+      SEVERAL(document_that_always_fails_is_not_the_only_probe),
+      SEVERAL(document_that_always_fails_delays_no_other_section),
       SEVERAL(rejected_polls_end_nothing),
       SEVERAL(failed_document_has_failed_after_three_start_overs),
       SEVERAL(earlier_extraction_is_no_evidence),
@@ -1315,6 +1386,7 @@ int main(void)
       SEVERAL(documents_that_the_storage_rejects_do_not_hold_up_others),
       SEVERAL(storage_that_stalls_does_not_delay_another),
       SEVERAL(sections_of_a_host_share_the_unfilled_sources),
+      SEVERAL(sources_that_are_not_filled_do_not_stop_others),
       SEVERAL(storage_that_fails_is_the_problem_of_those_that_wait),
       SEVERAL(first_results_do_not_wait_for_the_last_create),
       SEVERAL(attended_document_does_not_wait_for_a_backlog),
