@@ -150,7 +150,10 @@ void backend_name_documents(const struct backend *b)
   while (next_option(&text, SUPPLIED, name) != NULL)
     supplied++;
   /* Clients may omit names. The order assigns them only if all documents have
-   * one. */
+   * one, and none is missing: which one is not known. */
+  for (i = 0; i < b->job->document_count; i++)
+    if (b->job->documents[i].entry.kind == DX_KIND_MISSING)
+      supplied = 0;
   if (!neutral && (count < 2 || supplied != count))
     return;
   text = b->options;

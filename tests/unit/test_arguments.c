@@ -117,6 +117,27 @@ static void documents_get_the_names_of_their_files(void **state)
   }
 }
 
+/* The first of three did not arrive, and is the last one here. */
+static void name_of_a_missing_document_is_given_to_no_other(void **state)
+{
+  struct dx_document documents[] = {
+      {.entry = {.type = "application/pdf", .name = "t.pdf"}},
+      {.entry = {.type = "application/pdf", .name = "t.pdf"}},
+      {.entry = {.kind = DX_KIND_MISSING}}};
+  struct dx_job job = {.documents = documents, .document_count = 3};
+  const struct dx_service service = {.file_names = DX_FILE_NAMES_TITLE};
+  struct backend b =
+      read_options(SUPPLIED "a.pdf " SUPPLIED "b.pdf " SUPPLIED "c.pdf");
+
+  (void)state;
+  b.job = &job;
+  b.conf = &service;
+  backend_name_documents(&b);
+  assert_string_equal(documents[0].entry.name, "t.pdf");
+  assert_string_equal(documents[1].entry.name, "t.pdf");
+  release(&b);
+}
+
 static void documents_that_cupsd_counts_are_missing(void **state)
 {
   static const struct {
@@ -173,6 +194,7 @@ int main(void)
       cmocka_unit_test(options_are_read),
       cmocka_unit_test(long_value_is_truncated),
       cmocka_unit_test(documents_get_the_names_of_their_files),
+      cmocka_unit_test(name_of_a_missing_document_is_given_to_no_other),
       cmocka_unit_test(documents_that_cupsd_counts_are_missing),
       cmocka_unit_test(documents_that_may_be_incomplete_are_refused),
   };
