@@ -256,8 +256,8 @@ static void process(struct job *job, enum dx_reason received, int64_t length)
   dx_filename_from_title(job->title, entry->type, entry->name);
   (void)snprintf(
       not_stored, sizeof(not_stored),
-      "it could not be read, or not be stored in the temporary directory "
-      "'%s', which must exist and have space",
+      "it could not be read, or could not be stored in the temporary "
+      "directory '%s', which must exist and have space",
       filter_temp_dir());
   if (wrong == NULL && is_text)
     wrong = job->options.text.wrong;

@@ -64,8 +64,8 @@ struct host {
                                      response; 0: none since a success */
   int failures;                   /* in a row, of any call */
   uint64_t slots;                 /* that calls of jobs have taken */
-  struct dx_submission *probe;    /* whose call was longest ago, if an open
-                                     breaker permits one */
+  struct dx_submission *probe;    /* the one to make, if an open breaker
+                                     permits it */
   uint64_t probed;                /* slots, when a probe was made last */
   struct slot *connecting;        /* its request has not left yet; NULL: none */
   int calls;                      /* API calls in progress */
@@ -289,8 +289,8 @@ enum step engine_next_step(struct dx_submission *sub, int64_t *ret_due);
 /* A turn begins: nothing is chosen. */
 void engine_forget_choice(struct dx_engine *engine);
 /* An API call is the next step, due at due_ms. Chooses the one that comes first
- * of those that are due; or, if breakers hold it back, the one whose last call
- * was longest ago, due or not. Returns when to check again. */
+ * of those that are due; or, if breakers hold it back, the one that makes the
+ * probe, due or not. Returns when to check again. */
 int64_t engine_consider(struct dx_engine *engine, struct service_state *svc,
                         struct dx_submission *sub, enum step step,
                         int64_t due_ms, int64_t now);

@@ -80,10 +80,13 @@ static size_t engine_gates(struct service_state *svc,
 static bool engine_is_earlier(const struct dx_submission *a,
                               const struct dx_submission *b)
 {
-  const struct run *run = run_of(a), *other = b != NULL ? run_of(b) : NULL;
+  const struct run *run = run_of(a), *other;
 
-  if (other == NULL || (run->tried_ms == 0) != (other->tried_ms == 0))
-    return other == NULL || run->tried_ms == 0;
+  if (b == NULL)
+    return true;
+  other = run_of(b);
+  if ((run->tried_ms == 0) != (other->tried_ms == 0))
+    return run->tried_ms == 0;
   if (run->rejections + run->tries != other->rejections + other->tries)
     return run->rejections + run->tries < other->rejections + other->tries;
   return run->tried_ms < other->tried_ms;

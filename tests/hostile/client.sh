@@ -141,7 +141,7 @@ clear_results
 is 'a full disk, filter: it goes on' "$?" 0
 has 'a full disk, filter: the document is refused' \
   "$(head -n 1 "$dir/bundle")" \
-  '"reason":"trouble","reason_text":"it could not be'
+  '"reason":"trouble","reason_text":"it could not be read, or could not be stored'
 is 'a full disk, filter: no file is left' "$(ls -A "$dir/tmp")" ''
 filtered 1 ann title '' "$dir/large.pdf"
 FILE_KIB=128 received 2000 ann title ''

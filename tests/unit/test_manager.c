@@ -97,6 +97,14 @@ static size_t open_calls(const char *to)
   return n;
 }
 
+static void fail_call(size_t i)
+{
+  const struct dx_http_response away = {.err = {.code = DX_E_NET}};
+
+  calls[i].is_open = false;
+  calls[i].done(calls[i].ctx, &away);
+}
+
 static ino_t bad_directory; /* cannot be synced; 0: none */
 
 int fsync(int fd)
@@ -522,7 +530,6 @@ static void job_that_cannot_be_read_now_is_loaded_later(void **state)
 /* And not only when it is due to be asked again. */
 static void answer_of_cupsd_is_used_in_the_next_turn(void **state)
 {
-  const struct dx_http_response away = {.err = {.code = DX_E_NET}};
   struct managed *managed = take(KEY, true);
 
   (void)state;
@@ -530,8 +537,7 @@ static void answer_of_cupsd_is_used_in_the_next_turn(void **state)
   (void)manager_turn(&manager);
   assert_int_equal(open_calls("cupsd"), 1);
   assert_int_equal(managed->watch_gap_ms, DX_WATCH_FIRST_MS);
-  calls[call_count - 1].is_open = false;
-  calls[call_count - 1].done(calls[call_count - 1].ctx, &away);
+  fail_call(call_count - 1);
   (void)manager_turn(&manager);
   assert_int_equal(managed->watch_gap_ms, 2 * DX_WATCH_FIRST_MS);
 }
@@ -539,7 +545,6 @@ static void answer_of_cupsd_is_used_in_the_next_turn(void **state)
 /* Thousands may wait for a decision. */
 static void waiting_job_does_not_keep_the_processor_busy(void **state)
 {
-  const struct dx_http_response away = {.err = {.code = DX_E_NET}};
   struct managed *copy = take(KEY, true), *ended = take(KEY_2, true);
   int64_t gap_ms;
   int i;
@@ -552,10 +557,8 @@ static void waiting_job_does_not_keep_the_processor_busy(void **state)
 
     turn();
     for (k = 0; k < call_count; k++)
-      if (calls[k].is_open) {
-        calls[k].is_open = false;
-        calls[k].done(calls[k].ctx, &away);
-      }
+      if (calls[k].is_open)
+        fail_call(k);
     turn();
     now_ms += 5000;
   }
@@ -1322,7 +1325,6 @@ static void retry_names_the_print_job_that_is_held(void **state)
 /* A call for the other document may take long. */
 static void retry_during_a_call_says_what_it_cannot_do(void **state)
 {
-  const struct dx_http_response away = {.err = {.code = DX_E_NET}};
   struct managed *managed = take(KEY, true);
   struct client *client = dial();
 
@@ -1333,8 +1335,7 @@ static void retry_during_a_call_says_what_it_cannot_do(void **state)
   dx_engine_wake(managed->job);
   now_ms += 10000; /* the rate limit holds the first call */
   send_what_is_due();
-  calls[call_count - 1].is_open = false;
-  calls[call_count - 1].done(calls[call_count - 1].ctx, &away);
+  fail_call(call_count - 1);
   send_what_is_due();
   assert_int_equal(open_calls("service"), 1);
   managed->waits = true;

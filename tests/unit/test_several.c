@@ -194,13 +194,16 @@ static bool refuses_the_other(const struct fixture_call *call,
          strcmp(fixture.jobs[call->job - 1]->service, "other") == 0;
 }
 
-static void arrive_at_other(void)
+static struct dx_job *to_other(struct dx_job *job)
 {
-  struct dx_job *job = fixture_job(1, false);
-
   free(job->service);
   job->service = strdup("other");
-  (void)arrive(job);
+  return job;
+}
+
+static void arrive_at_other(void)
+{
+  (void)arrive(to_other(fixture_job(1, false)));
 }
 
 /* The pauses are those of the host, but after each of them the calls of a
@@ -601,12 +604,25 @@ static void hurried_job_is_tried_immediately(void **state)
     }
 }
 
-static bool is_cut_off_and_then_not_trusted(const struct fixture_call *call,
-                                            struct fixture_response *ret)
+static enum dx_code first_failure, then_failure;
+
+static bool fails_in_two_ways(const struct fixture_call *call,
+                              struct fixture_response *ret)
 {
-  ret->code = call->began_ms < until_ms ? DX_E_NET : DX_E_CERT;
+  ret->code = call->began_ms < until_ms ? first_failure : then_failure;
   ret->not_sent = true;
   return true;
+}
+
+/* For ten minutes in the first way. */
+static void fail_in_two_ways(enum dx_code first, enum dx_code then)
+{
+  first_failure = first;
+  then_failure = then;
+  fixture.odd = fails_in_two_ways;
+  until_ms = FIXTURE_BEGIN_MS + 10 * MIN;
+  (void)fixture_job(1, false);
+  (void)fixture_job(1, false);
 }
 
 /* The probe shows nothing about the outage, and the only document that is left
@@ -616,10 +632,7 @@ static void probe_that_is_rejected_has_the_waits_of_a_rejection(void **state)
   int before;
 
   (void)state;
-  fixture.odd = is_cut_off_and_then_not_trusted;
-  until_ms = FIXTURE_BEGIN_MS + 10 * MIN;
-  (void)fixture_job(1, false);
-  (void)fixture_job(1, false);
+  fail_in_two_ways(DX_E_NET, DX_E_CERT);
   fixture_drive(FIXTURE_BEGIN_MS + 5 * MIN);
   dx_job_end(fixture.jobs[1], DX_EV_CANCEL);
   dx_engine_wake(fixture.jobs[1]);
@@ -629,24 +642,13 @@ static void probe_that_is_rejected_has_the_waits_of_a_rejection(void **state)
   assert_in_range(fixture.count[POST] - before, 8, 10);
 }
 
-static bool is_not_trusted_and_then_cut_off(const struct fixture_call *call,
-                                            struct fixture_response *ret)
-{
-  ret->code = call->began_ms < until_ms ? DX_E_CERT : DX_E_NET;
-  ret->not_sent = true;
-  return true;
-}
-
 /* And that of a failure, after rejections. */
 static void probe_that_is_cut_off_has_the_waits_of_a_failure(void **state)
 {
   int before;
 
   (void)state;
-  fixture.odd = is_not_trusted_and_then_cut_off;
-  until_ms = FIXTURE_BEGIN_MS + 10 * MIN;
-  (void)fixture_job(1, false);
-  (void)fixture_job(1, false);
+  fail_in_two_ways(DX_E_CERT, DX_E_NET);
   fixture_drive(until_ms);
   (void)arrive(fixture_job(1, false)); /* was never rejected */
   before = fixture.count[POST];
@@ -683,8 +685,6 @@ static void document_that_always_fails_is_not_the_only_probe(void **state)
 
 static void document_that_always_fails_delays_no_other_section(void **state)
 {
-  struct dx_job *job;
-
   (void)state;
   fixture.service_count = 2;
   fixture.odd = is_down_or_bad;
@@ -693,10 +693,7 @@ static void document_that_always_fails_delays_no_other_section(void **state)
   (void)fixture_job(1, false);
   (void)fixture_job(1, false);
   fixture_begin();
-  job = fixture_named("bad.pdf");
-  free(job->service);
-  job->service = strdup("other");
-  (void)arrive(job);
+  (void)arrive(to_other(fixture_named("bad.pdf")));
   fixture_drive(until_ms + 5 * MIN);
   assert_int_equal(extracted(), 2);
 }
@@ -967,24 +964,17 @@ static void few_sources_are_unfilled(void **state)
 /* A section of the same host, with the same storage. */
 static void sections_of_a_host_share_the_unfilled_sources(void **state)
 {
-  struct dx_job *job;
-
   (void)state;
   fixture.service_count = 2;
   fixture.odd = uploads_slowly;
   slow_put_ms = 0;
   (void)fixture_job(1, false); /* so that both storages are known */
-  job = fixture_job(1, false);
-  free(job->service);
-  job->service = strdup("other");
+  (void)to_other(fixture_job(1, false));
   assert_int_equal(fixture_drive_to_end(), DX_OK);
   slow_put_ms = 4 * S;
   most_unfilled = 0;
   (void)arrive(fixture_job(30, false));
-  job = fixture_job(30, false);
-  free(job->service);
-  job->service = strdup("other");
-  (void)arrive(job);
+  (void)arrive(to_other(fixture_job(30, false)));
   assert_int_equal(fixture_drive_to_end(), DX_OK);
   assert_int_equal(fixture_processed(), 62);
   assert_int_equal(most_unfilled, 8);
